@@ -1,1 +1,205 @@
+"""The store's contract. A backend is done when `tests/contract` passes on it.
 
+One method is one transaction. The store decides nothing: a service reads, a pure function decides, the store writes
+under a guard (compare-and-set, fence, state). Times are ms UTC and always arguments. Every state change writes its
+event in its own transaction; after the commit the listeners given to `listen` are called with the new events.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from jobctl.model import Attempt, Event, Job, JobSpec, Run
+from jobctl_daemon.rows import (
+    Admission,
+    Adoption,
+    Caller,
+    Cancelled,
+    Claim,
+    Counts,
+    Created,
+    DueJob,
+    Expansion,
+    Finish,
+    JobFilter,
+    LedgerRow,
+    Pending,
+    Pruned,
+    Request,
+    RunFilter,
+    Running,
+    StartedAttempt,
+    Triggered,
+    Verdict,
+)
+
+
+class Store(Protocol):
+    """What every backend offers."""
+
+    # ── life ──────────────────────────────────────────────
+    async def open(self) -> None: ...
+    async def close(self) -> None: ...
+    def listen(self, listener: Callable[[Sequence[Event]], None]) -> None:
+        """Calls `listener` on the loop with the events of each commit, in order."""
+        ...
+
+    async def meta(self) -> dict[str, str]: ...
+    async def set_meta(self, values: dict[str, str]) -> None: ...
+    async def take_epoch(self, node: str, now_ms: int) -> int:
+        """Raises and returns the epoch: called once by each daemon that takes the store over."""
+        ...
+
+    # ── jobs ──────────────────────────────────────────────
+    async def create_job(
+        self, owner: Caller, spec: JobSpec, next_ms: int | None, now_ms: int, request: Request | None
+    ) -> Created:
+        """A job, its version 1, and its cursor at `next_ms` (None: no instant to wait for).
+
+        `Conflict` when the owner has the name, or the request key stands under another body; `Gone` when the key's
+        job was deleted; the job as it is now (fresh=False) when the key repeats.
+        """
+        ...
+
+    async def create_jobs(self, owner: Caller, specs: Sequence[tuple[JobSpec, int | None]], now_ms: int) -> list[Job]:
+        """All of them or none: one transaction (an import)."""
+        ...
+
+    async def job(self, owner: Caller, selector: str) -> Job:
+        """By name, id, or a prefix of its uid (4 or more digits, unique). `NotFound` names the nearest."""
+        ...
+
+    async def spec(self, owner: Caller, job_id: int) -> JobSpec: ...
+    async def jobs(self, owner: Caller, wanted: JobFilter) -> tuple[list[Job], str | None]:
+        """A page in order of name, and the next cursor."""
+        ...
+
+    async def delete_job(self, owner: Caller, job_id: int, now_ms: int) -> None:
+        """No fire after it returns: the cursor is gone, scheduled and ready runs are cancelled, running ones finish."""
+        ...
+
+    async def pause_job(
+        self, owner: Caller, job_id: int, by: str, until_ms: int | None, why: str | None, now_ms: int
+    ) -> Job:
+        """Holds what has not started (but for runs asked for by hand); the cursor leaves the due index."""
+        ...
+
+    async def resume_job(
+        self, owner: Caller, job_id: int, missed: LedgerRow | None, next_ms: int | None, now_ms: int
+    ) -> Job:
+        """The missed slots become one row; the cursor is re-aimed; held runs are released."""
+        ...
+
+    # ── from cursor to ready ──────────────────────────────────────────────
+    async def due(self, now_ms: int, after: tuple[int, int] | None, limit: int) -> list[DueJob]:
+        """Jobs whose cursor is at or before now, ordered by (next, job id), after the given pair. Bounded."""
+        ...
+
+    async def next_wake(self) -> int | None:
+        """The earliest instant at which a cursor, a scheduled run or a pause's end is due; None: nothing ever."""
+        ...
+
+    async def started_jobs(self, kind: str) -> list[DueJob]:
+        """Jobs with an on_boot ("boot") or on_start ("start") schedule that are not paused."""
+        ...
+
+    async def expand(self, expansions: Sequence[Expansion], now_ms: int, epoch: int) -> int:
+        """Ledger rows, runs, and cursors by compare-and-set on their revision; returns the runs made.
+
+        One that lost its race, or whose key exists already, changes nothing and harms no other.
+        """
+        ...
+
+    async def park(self, job_id: int, revision: int, error: str, now_ms: int) -> None:
+        """A cursor that cannot be expanded leaves the due index with its error."""
+        ...
+
+    async def ended_pauses(self, now_ms: int) -> list[DueJob]:
+        """Paused jobs whose `until` has come."""
+        ...
+
+    async def pending(self, now_ms: int, limit: int) -> list[Pending]:
+        """Scheduled runs that are due and not held, ordered by due time, each with what blocks it."""
+        ...
+
+    async def admit(self, admissions: Sequence[Admission], now_ms: int) -> int:
+        """Scheduled → ready, or → skipped with its reason; the state is rechecked. Returns how many moved."""
+        ...
+
+    async def claim(self, now_ms: int, limit: int, node: str, boot_id: str) -> list[Claim]:
+        """Ready → running for up to `limit` runs by (priority, due, id): fence raised, attempt row, event.
+
+        fence := max(fence + 1, now_ms, the watermark). Runs whose `start_by` has passed are not claimed.
+        """
+        ...
+
+    async def too_late(self, now_ms: int, limit: int) -> list[Pending]:
+        """Scheduled or ready runs whose `start_by` has passed: the misfire decision's input."""
+        ...
+
+    # ── attempts ──────────────────────────────────────────────
+    async def started(self, attempts: Sequence[StartedAttempt]) -> None:
+        """The process identity of attempts that began; a stale fence changes nothing."""
+        ...
+
+    async def unclaim(self, claims: Sequence[tuple[int, int]], due_ms: int, now_ms: int, why: str) -> int:
+        """(run id, fence): running → ready, due again at `due_ms`; the attempt is not burnt, the fence stays raised."""
+        ...
+
+    async def finish(self, results: Sequence[Finish], now_ms: int) -> list[Verdict]:
+        """Running → final, matched by fence and state, into history: an answer a row; one bad row harms only itself."""
+        ...
+
+    async def running(self) -> list[Running]:
+        """Every claimed run: what adoption is held against after a start."""
+        ...
+
+    async def adopt(self, adoptions: Sequence[Adoption]) -> None:
+        """The identity of attempts found alive after a restart."""
+        ...
+
+    # ── runs ──────────────────────────────────────────────
+    async def trigger(self, owner: Caller, job_id: int, due_ms: int, now_ms: int, request: Request | None) -> Triggered:
+        """A run by hand. The same request key never makes a second one. `Conflict` under skip while one is active."""
+        ...
+
+    async def run_adhoc(
+        self, owner: Caller, spec: JobSpec, due_ms: int, now_ms: int, request: Request | None
+    ) -> Triggered:
+        """A hidden job and its one run, in one transaction."""
+        ...
+
+    async def run(self, owner: Caller, run_id: int) -> Run: ...
+    async def runs(self, owner: Caller, wanted: RunFilter) -> tuple[list[Run], str | None]:
+        """A page, newest first, active and finished alike."""
+        ...
+
+    async def attempts(self, owner: Caller, run_id: int) -> list[Attempt]: ...
+    async def cancel(self, owner: Caller, run_id: int, by: str, now_ms: int) -> Cancelled:
+        """Unstarted → cancelled at once; running: says which attempt to stop; final: `Conflict`."""
+        ...
+
+    async def ledger(self, owner: Caller, job_id: int, from_ms: int, to_ms: int, limit: int) -> list[LedgerRow]:
+        """The rows of the ledger that touch the span, oldest first."""
+        ...
+
+    # ── watching and tidying ──────────────────────────────────────────────
+    async def events(self, after: int, limit: int, owner: Caller | None) -> list[Event]: ...
+    async def event_span(self) -> tuple[int, int]:
+        """(oldest kept id, newest id); (1, 0) when there is none."""
+        ...
+
+    async def counts(self, owner: Caller | None, now_ms: int) -> Counts: ...
+    async def prune(self, now_ms: int, limit: int) -> Pruned:
+        """Deletes up to `limit` expired rows of each kind; says whose logs go, and whether more is left."""
+        ...
+
+    async def finished_logs(self, limit: int, after: int) -> list[tuple[int, int, int]]:
+        """(run id, fence, bytes) of finished attempts with a log, oldest first: for the disk budget."""
+        ...
+
+    async def logs_dropped(self, logs: Sequence[tuple[int, int]]) -> None:
+        """The logs of these attempts are gone from disk."""
+        ...
+
+
+__all__ = ["Store"]

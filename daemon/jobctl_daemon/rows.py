@@ -1,0 +1,250 @@
+"""The values that go into and come out of the store, in domain words. Times in ms UTC."""
+
+import msgspec
+
+from jobctl.model import Execution, Job, Policies, Run, ScheduleSpec
+from jobctl.states import FailureClass, RunState, SkipReason, Trigger
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of the rows."""
+
+
+class Caller(Row, frozen=True):
+    """Whose jobs are meant: the uid the kernel named. `all_owners` is root looking at everything."""
+
+    uid: int
+    name: str
+    all_owners: bool = False
+
+
+class Request(Row, frozen=True):
+    """An idempotency key with the hash of the canonical body."""
+
+    key: str
+    verb: str
+    body_hash: str
+
+
+class Created(Row, frozen=True):
+    job: Job
+    fresh: bool
+
+
+class Triggered(Row, frozen=True):
+    run: Run
+    fresh: bool
+
+
+class JobFilter(Row, frozen=True):
+    """Which jobs: every set field must match. `q` is a part of the name."""
+
+    states: tuple[str, ...] = ()
+    queue: str | None = None
+    owner: str | None = None
+    q: str | None = None
+    tag: str | None = None
+    done: bool = False
+    """Also the one-shots that are done."""
+    source: str | None = None
+    limit: int = 100
+    cursor: str | None = None
+
+
+class RunFilter(Row, frozen=True):
+    """Which runs. `before_ms` pages by time."""
+
+    job_id: int | None = None
+    states: tuple[RunState, ...] = ()
+    owner: str | None = None
+    q: str | None = None
+    before_ms: int | None = None
+    since_ms: int | None = None
+    limit: int = 100
+    cursor: str | None = None
+
+
+class DueJob(Row, frozen=True):
+    """What the due scan, boot, start and resume know of a job."""
+
+    job_id: int
+    job_uid: str
+    name: str
+    version: int
+    schedule: ScheduleSpec
+    policies: Policies
+    next_ms: int | None
+    handled_ms: int
+    """Every occurrence up to here has its row."""
+    revision: int
+    created_ms: int
+    paused_since_ms: int | None = None
+
+
+class NewRun(Row, frozen=True):
+    """A run to be made. `slot_ms` is its nominal instant, part of its key."""
+
+    key: str
+    slot_ms: int
+    due_ms: int
+    start_by_ms: int | None
+    trigger: Trigger
+    coalesced: int = 0
+    note: str | None = None
+
+
+class LedgerRow(Row, frozen=True):
+    """One occurrence, or a range of them, and what became of it."""
+
+    job_id: int
+    key: str
+    from_ms: int
+    to_ms: int
+    count: int
+    run_id: int | None
+    reason: SkipReason | None
+    detail: str | None
+    at_ms: int
+
+
+class Expansion(Row, frozen=True):
+    """The decision about one cursor: runs, rows for what does not run, and where the cursor goes."""
+
+    job_id: int
+    version: int
+    revision: int
+    runs: tuple[NewRun, ...]
+    skips: tuple[LedgerRow, ...]
+    next_ms: int | None
+    handled_ms: int
+
+
+class Pending(Row, frozen=True):
+    """A run that waits to be admitted, and the active run of its job, if any."""
+
+    run_id: int
+    job_id: int
+    slot_ms: int
+    due_ms: int
+    start_by_ms: int | None
+    trigger: Trigger
+    policies: Policies
+    active_run_id: int | None
+
+
+class Admission(Row, frozen=True):
+    """What becomes of a pending run: `reason` None is ready, else skipped."""
+
+    run_id: int
+    reason: SkipReason | None = None
+    detail: str | None = None
+
+
+class Claim(Row, frozen=True):
+    """Everything that is needed to start one attempt."""
+
+    run_id: int
+    fence: int
+    attempt: int
+    key: str
+    job_id: int
+    job_uid: str
+    job_name: str
+    version: int
+    owner_uid: int
+    slot_ms: int
+    due_ms: int
+    trigger: Trigger
+    timezone: str
+    execution: Execution
+    policies: Policies
+
+
+class StartedAttempt(Row, frozen=True):
+    run_id: int
+    fence: int
+    pid: int
+    pid_start: int
+    runner: str
+    started_ms: int
+
+
+class Adoption(StartedAttempt, frozen=True):
+    """An attempt found alive after a restart of jobd."""
+
+
+class Finish(Row, frozen=True):
+    """The end of one attempt, as decided: the final state and the facts."""
+
+    run_id: int
+    fence: int
+    state: RunState
+    outcome: str
+    failure_class: FailureClass | None
+    reason: str | None
+    started_ms: int | None
+    ended_ms: int
+    pid: int | None = None
+    pid_start: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    detail: str | None = None
+    cpu_ms: int | None = None
+    max_rss_kb: int | None = None
+    log_size: int | None = None
+    log_dropped_from: int | None = None
+    log_dropped_to: int | None = None
+    signals: tuple[tuple[int, str], ...] = ()
+    left_behind: tuple[int, ...] = ()
+
+
+class Verdict(Row, frozen=True):
+    """ok, stale (another fence or state) or missing (no such run)."""
+
+    run_id: int
+    fence: int
+    answer: str
+
+
+class Running(Row, frozen=True):
+    run_id: int
+    fence: int
+    attempt: int
+    job_id: int
+    boot_id: str
+    pid: int | None
+    pid_start: int | None
+    claimed_ms: int
+    started_ms: int | None
+    stop_wanted: str | None
+    """"cancel" or "kill" when somebody asked for it before a restart."""
+
+
+class Cancelled(Row, frozen=True):
+    """What cancel did: the run is final (`fence` None), or the attempt that must be stopped now."""
+
+    run: Run
+    fence: int | None
+
+
+class Counts(Row, frozen=True):
+    """For status: never a scan of history."""
+
+    jobs: int
+    paused: int
+    parked: int
+    failed: int
+    """Jobs whose last finished run did not succeed."""
+    scheduled: int
+    ready: int
+    running: int
+    oldest_due_ms: int | None
+    """Due time of the oldest run that is due and not started."""
+    next_ms: int | None
+    last_event: int
+
+
+class Pruned(Row, frozen=True):
+    logs: tuple[tuple[int, int], ...]
+    """(run id, fence) whose log files go."""
+    more: bool

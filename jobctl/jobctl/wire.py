@@ -1,0 +1,48 @@
+"""Values to JSON and back; the protocol's version. Times travel as RFC 3339 UTC, durations as seconds."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from jobctl.errors import InvalidInput
+
+#: Every response carries it in `Jobctl-Protocol`; a client that sends another number is refused.
+PROTOCOL: Final = 1
+SCHEMA: Final = 1
+
+T = TypeVar("T")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_encoder = msgspec.json.Encoder()
+_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+
+
+def encode(value: object) -> bytes:
+    """JSON bytes of a value of the model."""
+    return _encoder.encode(value)
+
+
+def decode(data: bytes, kind: type[T]) -> T:
+    """A value of the model from JSON; `InvalidInput` says where the text and the type part."""
+    decoder = _decoders.get(kind)
+    if decoder is None:
+        decoder = _decoders[kind] = msgspec.json.Decoder(kind)
+    try:
+        result: T = decoder.decode(data)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise InvalidInput(f"the body is not right: {error}", "see `jobctl help api`") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput("the body is not UTF-8", "send JSON in UTF-8") from error
+    return result
+
+
+def rfc3339(at_ms: int) -> str:
+    """`2026-12-01T08:00:00Z`, with milliseconds only when there are some."""
+    moment = _EPOCH + timedelta(milliseconds=at_ms)
+    text = moment.isoformat(timespec="milliseconds" if at_ms % 1000 else "seconds")
+    return text.replace("+00:00", "Z")
+
+
+def seconds(duration_ms: int) -> int | float:
+    """A duration for the wire: whole seconds as an integer."""
+    return duration_ms // 1000 if duration_ms % 1000 == 0 else duration_ms / 1000
