@@ -1,0 +1,62 @@
+"""Starting a daemon for the caller: `jobd` in the background, and waiting until it answers."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import IO, Final
+
+from jobctl.client.sync import Client
+from jobctl.client.transport import Json, UnixTransport
+from jobctl.clock import Clock
+from jobctl.errors import Unavailable, Unreachable
+
+WITHIN_S: Final = 10.0
+_PAUSE_S: Final = 0.02
+
+
+def jobd_command() -> list[str]:
+    """The daemon of this very installation, whatever PATH says."""
+    return [sys.executable, "-m", "jobctl_daemon"]
+
+
+def start_daemon(socket: str, clock: Clock, command: list[str] | None = None) -> Json:
+    """Start it and return its status; `Unavailable` with its own words when it does not come up in `WITHIN_S`.
+
+    jobd puts itself in the background, so its first process may end with 0 before the socket is there.
+    """
+    with tempfile.TemporaryFile() as complaints:
+        process = subprocess.Popen(
+            command or jobd_command(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=complaints,
+            start_new_session=True,
+            cwd="/",
+        )
+        deadline_ms = clock.boot_ms() + int(WITHIN_S * 1000)
+        status = _first_answer(Client(UnixTransport(socket)), process.poll, lambda: clock.boot_ms() < deadline_ms)
+        process.returncode = 0 if process.returncode is None else process.returncode
+        if status is None:
+            raise Unavailable(
+                "the daemon did not start", "see what it says: jobctl daemon run", details=_why(complaints)
+            )
+        return status
+
+
+def _first_answer(client: Client, poll: Callable[[], int | None], in_time: Callable[[], bool]) -> Json | None:
+    while in_time():
+        try:
+            return client.status()
+        except Unreachable:
+            if poll():
+                return None
+            time.sleep(_PAUSE_S)
+    return None
+
+
+def _why(complaints: IO[bytes]) -> dict[str, object]:
+    complaints.seek(0)
+    lines = complaints.read(65_536).decode("utf-8", "replace").strip().splitlines()
+    return {"why": lines[-1] if lines else f"no answer within {WITHIN_S:g} s"}

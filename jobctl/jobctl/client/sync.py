@@ -1,0 +1,167 @@
+"""A method for each route of `docs/api.md`. Plain dicts in and out; errors are those of `jobctl.errors`."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from jobctl.client.sse import Message, messages
+from jobctl.client.transport import ANSWER_S, Json, Request, Response, Transport, checked
+
+#: The daemon sends a comment on the event stream every 15 s; three missed ones mean that it is gone.
+EVENTS_S: Final = 45.0
+WAIT_S_MAX: Final = 60
+
+Query = Mapping[str, object]
+
+
+def _target(path: str, query: Query | None = None) -> str:
+    """`path` with a query of those values that are set; booleans travel as 1 and 0."""
+    pairs = [
+        (name, int(value) if isinstance(value, bool) else value)
+        for name, value in (query or {}).items()
+        if value is not None
+    ]
+    return f"{path}?{urlencode(pairs)}" if pairs else path
+
+
+def _part(ident: object) -> str:
+    return quote(str(ident), safe="", errors="surrogateescape")
+
+
+class Client:
+    """Every route as a method."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def _send(self, request: Request) -> Response:
+        return checked(self._transport(request))
+
+    def _get(self, path: str, query: Query | None = None, timeout_s: float | None = ANSWER_S) -> Json:
+        answer: Json = self._send(Request("GET", _target(path, query), timeout_s=timeout_s)).json()
+        return answer
+
+    def _post(self, path: str, body: object = None, key: str | None = None, query: Query | None = None) -> Json:
+        headers = {"Idempotency-Key": key} if key is not None else {}
+        answer: Json = self._send(Request("POST", _target(path, query), body, headers)).json()
+        return answer
+
+    def _items(self, path: str, query: Query, limit: int | None) -> Iterator[Json]:
+        """All pages, or the first `limit` items."""
+        cursor: str | None = None
+        left = limit
+        while left is None or left > 0:
+            page = self._get(path, {**query, "limit": min(left or 1000, 1000), "cursor": cursor})
+            items: list[Json] = page["items"]
+            yield from items if left is None else items[:left]
+            left = None if left is None else left - len(items)
+            cursor = page.get("next")
+            if not cursor or not items:
+                return
+
+    # jobs
+
+    def create_job(self, draft: Json, key: str | None = None) -> Json:
+        return self._post("/v1/jobs", draft, key)
+
+    def preview_job(self, draft: Json) -> Json:
+        """`{"job", "preview", "warnings"}` of a job that is not stored."""
+        return self._post("/v1/jobs", draft, query={"dry_run": True})
+
+    def import_jobs(self, drafts: list[Json]) -> list[Json]:
+        """All or none."""
+        items: list[Json] = self._post("/v1/jobs/import", {"jobs": drafts})["items"]
+        return items
+
+    def jobs(self, limit: int | None = None, **filters: object) -> Iterator[Json]:
+        """By name; filters: state queue owner q tag source done."""
+        return self._items("/v1/jobs", filters, limit)
+
+    def job(self, ident: object) -> Json:
+        """By id, name, or a unique prefix of the uid."""
+        return self._get(f"/v1/jobs/{_part(ident)}")
+
+    def delete_job(self, ident: object, *, cancel_runs: bool = False) -> None:
+        target = _target(f"/v1/jobs/{_part(ident)}", {"runs": "cancel"} if cancel_runs else None)
+        self._send(Request("DELETE", target)).close()
+
+    def pause_job(self, ident: object, until: str | None = None, why: str | None = None) -> Json:
+        body = {name: value for name, value in (("until", until), ("why", why)) if value is not None}
+        return self._post(f"/v1/jobs/{_part(ident)}/pause", body)
+
+    def resume_job(self, ident: object) -> Json:
+        return self._post(f"/v1/jobs/{_part(ident)}/resume")
+
+    def trigger(self, ident: object, body: Json, key: str | None = None) -> Json:
+        return self._post(f"/v1/jobs/{_part(ident)}/runs", body, key)
+
+    def job_runs(self, ident: object, limit: int | None = None, **filters: object) -> Iterator[Json]:
+        """Newest first; filters: before since state."""
+        return self._items(f"/v1/jobs/{_part(ident)}/runs", filters, limit)
+
+    def ledger(self, ident: object, since: str | None, until: str | None, limit: int | None = None) -> Iterator[Json]:
+        """Every occurrence and what became of it, oldest first."""
+        return self._items(f"/v1/jobs/{_part(ident)}/ledger", {"from": since, "to": until}, limit)
+
+    def job_next(self, ident: object, n: int, since: str | None = None, until: str | None = None) -> Json:
+        return self._get(f"/v1/jobs/{_part(ident)}/next", {"n": n, "from": since, "until": until})
+
+    # runs
+
+    def create_run(self, draft: Json, key: str | None = None) -> Json:
+        return self._post("/v1/runs", draft, key)
+
+    def runs(self, limit: int | None = None, **filters: object) -> Iterator[Json]:
+        """Newest first; filters: state owner q before since."""
+        return self._items("/v1/runs", filters, limit)
+
+    def run(self, ident: object, wait_s: int | None = None) -> Json:
+        """The run; with `wait_s` as soon as it is final, or after so many seconds."""
+        return self._get(f"/v1/runs/{_part(ident)}", {"wait": wait_s}, timeout_s=ANSWER_S + (wait_s or 0))
+
+    def attempts(self, ident: object) -> list[Json]:
+        return list(self._items(f"/v1/runs/{_part(ident)}/attempts", {}, None))
+
+    def cancel_run(self, ident: object, grace_s: float | None = None) -> Json:
+        return self._post(f"/v1/runs/{_part(ident)}/cancel", query={"grace": grace_s})
+
+    def kill_run(self, ident: object) -> Json:
+        return self._post(f"/v1/runs/{_part(ident)}/kill")
+
+    def log(
+        self,
+        ident: object,
+        *,
+        attempt: int | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+        follow: bool = False,
+    ) -> Response:
+        """The answer whose pieces are the log's bytes. Following waits for as long as the attempt is silent."""
+        query = {"attempt": attempt, "offset": offset, "limit": limit, "follow": follow or None}
+        target = _target(f"/v1/runs/{_part(ident)}/log", query)
+        return self._send(Request("GET", target, timeout_s=None if follow else ANSWER_S))
+
+    # the daemon
+
+    def events(
+        self, *, after: int | None = None, kind: str | None = None, follow: bool = False, snapshot: bool = False
+    ) -> Iterator[Message]:
+        query = {"after": after, "kind": kind, "follow": follow, "snapshot": snapshot or None}
+        request = Request(
+            "GET", _target("/v1/events", query), headers={"Accept": "text/event-stream"}, timeout_s=EVENTS_S
+        )
+        return messages(self._send(request).pieces())
+
+    def preview(self, draft: Json) -> Json:
+        return self._post("/v1/schedule/preview", draft)
+
+    def status(self) -> Json:
+        return self._get("/v1/status")
+
+    def ready(self) -> Json:
+        """`{"status": "ok"}`, or `Unavailable` with the reason."""
+        return self._get("/v1/health/ready")
+
+    def stop_daemon(self) -> Json:
+        return self._post("/v1/daemon/stop")

@@ -1,0 +1,172 @@
+"""One request over the daemon's socket. The seam: tests and the screens may put another callable in its place."""
+
+import errno
+import json
+import socket
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from jobctl.client.http1 import Broken, Reader, request_bytes
+from jobctl.errors import InvalidInput, Unreachable, VersionMismatch, from_code
+from jobctl.paths import checked_socket_path
+
+#: The same number as `jobctl.wire.PROTOCOL`, without importing msgspec (a test compares them).
+PROTOCOL: Final = "1"
+CONNECT_S: Final = 5.0
+ANSWER_S: Final = 30.0
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked. `body` is JSON-able; `timeout_s` bounds each wait for bytes, `None` waits for ever."""
+
+    method: str
+    path: str
+    body: object = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float | None = ANSWER_S
+
+
+class Response:
+    """Status, headers (lower-case names) and a body that is read once: whole, or piece by piece."""
+
+    def __init__(
+        self, status: int, headers: Mapping[str, str], pieces: Iterator[bytes], sock: socket.socket | None = None
+    ) -> None:
+        self.status = status
+        self.headers = headers
+        self._pieces = pieces
+        self._socket = sock
+
+    def pieces(self) -> Iterator[bytes]:
+        """The body as it comes; `Unreachable` when the connection breaks before its end."""
+        try:
+            yield from self._pieces
+        except (Broken, OSError, ValueError) as error:
+            raise _broken(error) from error
+        finally:
+            self.close()
+
+    def read(self) -> bytes:
+        return b"".join(self.pieces())
+
+    def json(self) -> Any:
+        try:
+            return json.loads(self.read())
+        except ValueError as error:
+            raise Unreachable("the daemon's answer is not JSON", "see its log: jobd.log in its state folder") from error
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+
+
+class Transport(Protocol):
+    """From a request to its answer. Raises `Unreachable` when there is none, whatever the status otherwise."""
+
+    def __call__(self, request: Request) -> Response: ...
+
+
+class UnixTransport:
+    """A transport to the daemon that listens on `path`."""
+
+    def __init__(self, path: str, *, timeout_s: float = CONNECT_S) -> None:
+        self.path = checked_socket_path(path)
+        self._timeout_s = timeout_s
+
+    def __call__(self, request: Request) -> Response:
+        sock = self._connected()
+        try:
+            sock.settimeout(request.timeout_s)
+            sock.sendall(_to_bytes(request))
+            reader = Reader(sock)
+            status, headers = reader.head()
+        except (Broken, OSError) as error:
+            sock.close()
+            raise _broken(error, self.path) from error
+        except BaseException:
+            sock.close()
+            raise
+        return Response(status, headers, reader.body(status, headers), sock)
+
+    def _connected(self) -> socket.socket:
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock.settimeout(self._timeout_s)
+        try:
+            sock.connect(self.path)
+        except OSError as error:
+            sock.close()
+            raise unreachable(_why(error, self.path)) from error
+        return sock
+
+
+def checked(response: Response) -> Response:
+    """The answer, or the error it stands for; another protocol is refused before anything is believed."""
+    protocol = response.headers.get("jobctl-protocol")
+    if protocol is not None and protocol != PROTOCOL:
+        response.close()
+        raise VersionMismatch(
+            f"the daemon speaks protocol {protocol}, this jobctl speaks {PROTOCOL}",
+            "restart the daemon: `jobctl daemon stop`, `jobctl daemon start`; running commands go on",
+        )
+    if response.status < 400:
+        return response
+    raise _problem(response)
+
+
+def unreachable(why: str) -> Unreachable:
+    """Nobody answers: why, and what to do."""
+    return Unreachable("cannot reach the daemon", "start one: jobctl daemon start", details={"why": why})
+
+
+def _to_bytes(request: Request) -> bytes:
+    headers = {"Jobctl-Protocol": PROTOCOL, "Accept": "application/json", **request.headers}
+    if any(not value.isascii() or "\n" in value or "\r" in value for value in headers.values()):
+        raise InvalidInput("a key may hold printable ASCII only", "choose another --idempotency-key")
+    body: bytes | None = None
+    if request.body is not None:
+        headers["Content-Type"] = "application/json"
+        try:
+            body = json.dumps(request.body, ensure_ascii=False, separators=(",", ":")).encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInput("an argument is not UTF-8", "the API carries UTF-8 text only") from error
+    elif request.method != "GET":
+        body = b""
+    return request_bytes(request.method, request.path, headers, body)
+
+
+def _problem(response: Response) -> Exception:
+    try:
+        document = json.loads(response.read())
+        code, title = str(document["code"]), str(document.get("detail") or document["title"])
+    except (ValueError, KeyError, TypeError):
+        return Unreachable(f"the daemon answered {response.status} without saying why", "see jobd.log")
+    details = {name: document[name] for name in ("field", "why") if document.get(name)}
+    return from_code(code, title, str(document.get("hint") or ""), details)
+
+
+def _why(error: OSError, path: str) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"{path}: there is no socket, so no daemon runs there"
+    if isinstance(error, ConnectionRefusedError):
+        return f"{path}: connection refused; the socket is stale, its daemon is gone"
+    if isinstance(error, PermissionError):
+        return f"{path}: permission denied; this user may not enter the socket's folder"
+    if isinstance(error, TimeoutError) or error.errno == errno.EAGAIN:
+        return f"{path}: the daemon does not take connections; it is overloaded or stopped"
+    return f"{path}: {error.strerror or error}"
+
+
+def _broken(error: Exception, path: str = "") -> Unreachable:
+    where = f"{path}: " if path else ""
+    if isinstance(error, TimeoutError):
+        return unreachable(f"{where}no answer in time; the daemon is overloaded or stopped")
+    text = str(error) if isinstance(error, Broken) else "the connection broke"
+    return Unreachable(
+        "the daemon went away in the middle",
+        "see `jobctl status`; commands go on without it",
+        details={"why": f"{where}{text}"},
+    )
