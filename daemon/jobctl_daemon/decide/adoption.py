@@ -1,0 +1,39 @@
+"""After a start, or the death of a runner: what becomes of each claimed run (design/execution.md, "Two processes").
+
+An attempt is lost only when no runner holds it *and* its process is gone; the runners find orphans by their records and
+report them as held or ended. So a claimed run that no runner knows was never started: no intent, no attempt is burnt.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from jobctl_daemon.rows import Running
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Claims to give back, claims that belong to another boot, and stops that somebody asked for before."""
+
+    unclaimed: tuple[Running, ...]
+    lost: tuple[Running, ...]
+    stops: tuple[Running, ...]
+
+
+def plan(claimed: Iterable[Running], held: Mapping[str, str], boot_id: str) -> Plan:
+    """`held` maps attempt ids to the runners' word for them: starting, running or ended."""
+    unclaimed, lost, stops = [], [], []
+    for run in claimed:
+        attempt = attempt_id(run.run_id, run.fence)
+        if attempt in held:
+            if run.stop_wanted and held[attempt] != "ended":
+                stops.append(run)
+        elif run.boot_id != boot_id:  # it may have been started: a power cut loses the records as well
+            lost.append(run)
+        else:
+            unclaimed.append(run)
+    return Plan(tuple(unclaimed), tuple(lost), tuple(stops))
+
+
+def attempt_id(run_id: int, fence: int) -> str:
+    """The name of one attempt between jobd and its runners, and of its files."""
+    return f"{run_id}-{fence}"

@@ -1,0 +1,62 @@
+"""Which occurrences of a backlog still run: the misfire policy (design/time.md, design/execution.md "Defaults").
+
+A backlog is what fell due since the cursor was last handled: one occurrence in the ordinary case, more after the
+daemon was down, the machine slept or the clock stepped. *once* keeps the latest inside its window, *all* up to ten
+inside its window, *skip* those that are younger than its grace. What is not kept becomes one row of the ledger.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jobctl.model import Policies
+from jobctl.schedule import Fire, Once, Schedule
+from jobctl.states import Misfire
+
+#: How many occurrences of one backlog may run, by policy. Reached by *skip* only with a long grace.
+KEPT_MAX = {Misfire.ONCE: 1, Misfire.ALL: 10, Misfire.SKIP: 100}
+#: An exact count of a longer backlog is not worth the time; the row then says "at least".
+COUNTED_MAX = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """The occurrences that run, oldest first, and the range of those that do not (count 0: none)."""
+
+    kept: tuple[Fire, ...]
+    missed_from_ms: int = 0
+    missed_to_ms: int = 0
+    missed: int = 0
+
+
+def choose(schedule: Schedule, policies: Policies, first_ms: int, now_ms: int) -> Backlog:
+    """Splits the occurrences in [first_ms, now_ms] by the job's misfire policy. `first_ms` is an occurrence."""
+    after_ms = first_ms - 1
+    if isinstance(schedule, Once):  # a one-shot that was missed runs late, without a window
+        return Backlog(kept=tuple(schedule.fires(after_ms, now_ms)))
+    oldest_ms = max(after_ms, now_ms - policies.misfire_within_ms - 1)
+    kept = tuple(reversed(list(_newest(schedule, oldest_ms, now_ms, KEPT_MAX[policies.misfire]))))
+    end_ms = kept[0].at_ms - 1 if kept else now_ms
+    return _with_missed(schedule, kept, after_ms, end_ms)
+
+
+def _newest(schedule: Schedule, after_ms: int, until_ms: int, most: int) -> Iterator[Fire]:
+    """Up to `most` occurrences in (after_ms, until_ms], newest first."""
+    for _ in range(most):
+        fire = schedule.latest_at_or_before(until_ms, after_ms)
+        if fire is None:
+            return
+        yield fire
+        until_ms = fire.at_ms - 1
+
+
+def _with_missed(schedule: Schedule, kept: tuple[Fire, ...], after_ms: int, end_ms: int) -> Backlog:
+    last = schedule.latest_at_or_before(end_ms, after_ms)
+    if last is None:
+        return Backlog(kept=kept)
+    count = schedule.count(after_ms, last.at_ms, COUNTED_MAX)
+    return Backlog(kept=kept, missed_from_ms=after_ms + 1, missed_to_ms=last.at_ms, missed=max(1, count))
+
+
+def start_by_ms(schedule: Schedule, policies: Policies, at_ms: int) -> int | None:
+    """Until when a run of this occurrence may start; None for a one-shot, which never becomes too late."""
+    return None if isinstance(schedule, Once) else at_ms + policies.misfire_within_ms

@@ -1,0 +1,100 @@
+"""One connection to a runner: lines of JSON each way (docs/runner-protocol.md). A protocol of the loop, no task."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from jobctl.errors import Unreachable, VersionMismatch
+
+#: The part of the runner's protocol that adopts, kills and reports is frozen under this number.
+RUNNER_PROTOCOL = 1
+_ANSWER_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """Who answered."""
+
+    instance: str
+    version: str
+    pid: int
+    boot_id: str
+    kill_by: str
+    draining: bool
+
+
+class Link(asyncio.Protocol):
+    """`on_lines` gets every complete line, `on_lost` is called once when the connection is gone."""
+
+    def __init__(self, on_lines: Callable[["Link", list[bytes]], None], on_lost: Callable[["Link"], None]) -> None:
+        self._on_lines = on_lines
+        self._on_lost = on_lost
+        self._transport: asyncio.Transport | None = None
+        self._rest = b""
+        self._hello: asyncio.Future[Hello] = asyncio.get_running_loop().create_future()
+        self.listed = asyncio.Event()
+        """Set when the runner has told all that it holds."""
+        self.starting = 0
+        """Starts that were sent and not yet answered: the load that counts when starts are spread."""
+
+    @property
+    def hello(self) -> Hello:
+        return self._hello.result()
+
+    async def greet(self, version: str) -> Hello:
+        """Says hello and asks for everything that is and will be; raises `VersionMismatch` or `Unreachable`."""
+        self.send({"op": "hello", "protocol": RUNNER_PROTOCOL, "version": version})
+        try:
+            hello = await asyncio.wait_for(asyncio.shield(self._hello), _ANSWER_S)
+        except TimeoutError as error:
+            self.close()
+            raise Unreachable("a runner did not answer", "see the runner's log in the state folder") from error
+        self.send({"op": "watch"})
+        return hello
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Queues a message; on a lost connection nothing happens (what it was about is settled by adoption)."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n")
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if lines and not self._hello.done():
+            self._take_hello(lines.pop(0))
+        if lines:
+            self._on_lines(self, lines)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the loop's signature
+        if not self._hello.done():
+            self._hello.set_exception(Unreachable("a runner closed the connection", "see the runner's log"))
+            self._hello.exception()  # nobody may be waiting for it any more
+        self.listed.set()
+        self._on_lost(self)
+
+    def _take_hello(self, line: bytes) -> None:
+        answer = json.loads(line)
+        facts = answer.get("hello")
+        if facts is None or facts.get("protocol") != RUNNER_PROTOCOL:
+            self._hello.set_exception(VersionMismatch(f"a runner speaks another protocol: {answer}", "end it by hand"))
+            self.close()
+            return
+        self._hello.set_result(
+            Hello(
+                instance=facts["instance"],
+                version=facts["version"],
+                pid=facts["pid"],
+                boot_id=facts["boot_id"],
+                kill_by=facts["kill_by"],
+                draining=facts["draining"],
+            )
+        )

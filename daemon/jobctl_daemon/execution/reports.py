@@ -1,0 +1,115 @@
+"""The runner's reports as typed values: the one place where its JSON is looked into."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from jobctl_daemon.decide.outcome import Result
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A command runs. `started_ms` is wall time."""
+
+    run_id: int
+    fence: int
+    pid: int
+    pid_start: int
+    started_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """An attempt is over: what the runner recorded."""
+
+    result: Result
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The start could not be carried out now (no process to be had, an older attempt alive): no attempt is burnt."""
+
+    run_id: int
+    fence: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a runner holds: attempt id → starting, running or ended."""
+
+    attempts: dict[str, str]
+
+
+Report = Started | Ended | Refused | Held
+
+
+def parse(line: bytes, now_ms: int) -> list[Report]:
+    """The reports in one line; what this version does not know is passed over."""
+    message: Message = json.loads(line)
+    if "started" in message:
+        return [_started(message["started"])]
+    if "ended" in message:
+        return [Ended(_result(message["ended"], now_ms))]
+    if "failed" in message:
+        return [_failed(message["failed"], now_ms)]
+    if "refused" in message:
+        run_id, fence = _ids(message["refused"]["id"])
+        return [Refused(run_id, fence, str(message["refused"]["reason"]))]
+    if "list" in message:
+        return _listed(message["list"], now_ms)
+    return []
+
+
+def _listed(entries: list[Message], now_ms: int) -> list[Report]:
+    reports: list[Report] = [Held({entry["id"]: entry["state"] for entry in entries})]
+    for entry in entries:
+        if entry["state"] == "ended" and entry.get("result"):
+            reports.append(Ended(_result(entry["result"], now_ms)))
+        elif entry["state"] == "running":
+            reports.append(_started(entry))
+    return reports
+
+
+def _started(entry: Message) -> Started:
+    run_id, fence = _ids(entry["id"])
+    return Started(run_id, fence, entry["pid"], entry["pid_start"], entry["started_at"])
+
+
+def _failed(entry: Message, now_ms: int) -> Report:
+    run_id, fence = _ids(entry["id"])
+    why = f"{entry['error']}: {entry['detail']}"
+    if entry["transient"]:
+        return Refused(run_id, fence, why)
+    return Ended(Result(run_id=run_id, fence=fence, ended_ms=now_ms, cause="spawn_error", detail=why))
+
+
+def _result(entry: Message, now_ms: int) -> Result:
+    run_id, fence = _ids(entry["id"])
+    return Result(
+        run_id=run_id,
+        fence=fence,
+        ended_ms=entry.get("ended_at") or now_ms,
+        started_ms=entry.get("started_at"),
+        pid=entry.get("pid"),
+        pid_start=entry.get("pid_start"),
+        exit_code=entry.get("exit_code"),
+        signal=entry.get("signal"),
+        cause=entry.get("cause"),
+        detail=entry.get("detail") or None,
+        oom=bool(entry.get("oom")),
+        cpu_ms=entry.get("cpu_ms"),
+        max_rss_kb=entry.get("max_rss_kb"),
+        log_size=entry.get("log_size"),
+        log_dropped_from=entry.get("log_dropped_from"),
+        log_dropped_to=entry.get("log_dropped_to"),
+        signals=tuple((at, name) for at, name in entry.get("signals") or ()),
+        left_behind=tuple(entry.get("left_behind") or ()),
+    )
+
+
+def _ids(attempt: str) -> tuple[int, int]:
+    run_id, _, fence = attempt.partition("-")
+    return int(run_id), int(fence)

@@ -1,0 +1,78 @@
+"""Finding the runners of this host, and starting those that are missing."""
+
+import asyncio
+import glob
+import os
+import sys
+
+import structlog
+
+from jobctl.errors import DaemonError, Unavailable
+from jobctl_daemon.execution.pool import RunnerPool
+
+_START_S = 20.0
+
+
+class Runners:
+    """Keeps `count` runners of this version connected, and older ones until they have drained."""
+
+    def __init__(self, pool: RunnerPool, state_dir: str, version: str, count: int) -> None:
+        self._pool = pool
+        self._state_dir = state_dir
+        self._version = version
+        self.count = count
+
+    async def ensure(self) -> None:
+        """Connects to every runner that listens and starts the missing ones; raises when one cannot be had."""
+        wanted = [f"{self._version}-{number}" for number in range(1, self.count + 1)]
+        missing = [name for name in wanted if name not in self._pool.links]
+        found = await asyncio.gather(*(self._connected(name) for name in missing))
+        absent = [name for name, here in zip(missing, found, strict=True) if not here]
+        await asyncio.gather(*(self._start(name) for name in absent))
+        await asyncio.gather(*(self._drain(name) for name in self._listening() if name not in wanted))
+
+    def _listening(self) -> list[str]:
+        sockets = glob.glob(os.path.join(glob.escape(self._state_dir), "runner", "*.sock"))
+        return [os.path.basename(path).removesuffix(".sock") for path in sockets]
+
+    async def _connected(self, instance: str) -> bool:
+        try:
+            await self._pool.connect(self._socket(instance), self._version)
+        except OSError:
+            return False
+        return True
+
+    async def _drain(self, instance: str) -> None:
+        if instance in self._pool.links:
+            self._pool.links[instance].send({"op": "drain"})
+            return
+        try:
+            link = await self._pool.connect(self._socket(instance), self._version)
+        except (OSError, DaemonError):
+            return  # nobody there any more: its records are found by the others
+        link.send({"op": "drain"})
+
+    async def _start(self, instance: str) -> None:
+        command = [sys.executable, "-I", "-m", "jobctl_daemon.runner", "--state", self._state_dir]
+        command += ["--instance", instance, "--program-version", self._version]
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            env={"PATH": os.defpath, "LANG": "C.UTF-8"},
+            cwd="/",
+        )
+        try:
+            _, words = await asyncio.wait_for(process.communicate(), _START_S)
+        except TimeoutError as error:
+            process.kill()
+            await process.wait()
+            raise Unavailable(f"the runner {instance} did not come up", "see the log in runner/") from error
+        if not await self._connected(instance):
+            text = words.decode("utf-8", "replace").strip()
+            raise Unavailable(f"the runner {instance} could not be started: {text}", "see the log in runner/")
+        structlog.get_logger().info("runner.started", instance=instance)
+
+    def _socket(self, instance: str) -> str:
+        return os.path.join(self._state_dir, "runner", f"{instance}.sock")

@@ -1,0 +1,92 @@
+"""From due runs to started commands: admit, claim, hand over."""
+
+from dataclasses import dataclass
+
+from jobctl.clock import Clock
+from jobctl.errors import InvalidInput
+from jobctl_daemon.decide import admission
+from jobctl_daemon.decide.outcome import Result, finish
+from jobctl_daemon.execution.identity import user_by_name
+from jobctl_daemon.execution.logs import LogFiles
+from jobctl_daemon.execution.pool import RunnerPool
+from jobctl_daemon.execution.request import Host, start_message
+from jobctl_daemon.loop import Pass
+from jobctl_daemon.rows import Claim
+from jobctl_daemon.store import Store
+from jobctl_daemon.wake import Wake
+
+ADMIT_BATCH = 500
+#: Claims of one commit: small enough that the first commands start while the next are being claimed.
+CLAIM_BATCH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """This daemon, as attempts name it."""
+
+    name: str
+    boot_id: str
+    version: str
+
+
+class Dispatch:
+    """Woken when runs are due, when slots come free, and when a runner is there again."""
+
+    name = "dispatch"
+
+    def __init__(self, store: Store, clock: Clock, pool: RunnerPool, logs: LogFiles, host: Host, node: Node) -> None:
+        self.wake = Wake()
+        self.slots = 1
+        self._store = store
+        self._clock = clock
+        self._pool = pool
+        self._logs = logs
+        self._host = host
+        self._node = node
+
+    async def run_once(self) -> Pass:
+        now_ms = self._clock.now_ms()
+        admitted = await self._admit(now_ms)
+        claimed = await self._claim(now_ms)
+        again = admitted == ADMIT_BATCH or claimed == CLAIM_BATCH
+        return Pass(did=admitted + claimed, again=again)
+
+    async def _admit(self, now_ms: int) -> int:
+        late = await self._store.too_late(now_ms, ADMIT_BATCH)
+        pending = await self._store.pending(now_ms, ADMIT_BATCH)
+        known = {run.run_id for run in late}
+        answers = [admission.too_late(run) for run in late]
+        answers += admission.admit((run for run in pending if run.run_id not in known), now_ms)
+        if answers:
+            await self._store.admit(answers, now_ms)
+        return len(pending)
+
+    async def _claim(self, now_ms: int) -> int:
+        free = min(self.slots - len(self._pool.flights), CLAIM_BATCH)
+        if free <= 0 or not self._pool.takers(self._node.version):
+            return 0
+        async with self._pool.handing_over:
+            claims = await self._store.claim(now_ms, free, self._node.name, self._node.boot_id)
+            for claim in claims:
+                await self._start(claim)
+        return len(claims)
+
+    async def _start(self, claim: Claim) -> None:
+        wanted = claim.execution.user
+        try:
+            user = self._host.user if wanted in (None, self._host.user.name) else user_by_name(str(wanted))
+        except InvalidInput as error:
+            await self._fail(claim, error.message)
+            return
+        log = self._logs.create_dir(claim.run_id, claim.fence)
+        message = start_message(claim, self._host, user, log)
+        if not self._pool.takers(self._node.version):  # the last runner went while this was claimed
+            now_ms = self._clock.now_ms()
+            await self._store.unclaim([(claim.run_id, claim.fence)], now_ms, now_ms, "no runner")
+            return
+        self._pool.start(message, claim.due_ms, self._node.version)
+
+    async def _fail(self, claim: Claim, why: str) -> None:
+        now_ms = self._clock.now_ms()
+        result = Result(claim.run_id, claim.fence, now_ms, cause="spawn_error", detail=why)
+        await self._store.finish([finish(result)], now_ms)

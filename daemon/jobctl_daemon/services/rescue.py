@@ -1,0 +1,70 @@
+"""Keeps the runners up, and settles what they do not know: adoption after a start or the death of a runner."""
+
+from collections.abc import Callable
+
+import structlog
+
+from jobctl.clock import Clock
+from jobctl_daemon.decide import adoption
+from jobctl_daemon.decide.outcome import Result, finish
+from jobctl_daemon.execution.pool import RunnerPool
+from jobctl_daemon.execution.starting import Runners
+from jobctl_daemon.loop import Pass
+from jobctl_daemon.rows import Running
+from jobctl_daemon.store import Store
+from jobctl_daemon.wake import Wake
+
+
+class Rescue:
+    """Woken when a connection to a runner is lost. Its first pass is the adoption after a start."""
+
+    name = "rescue"
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        pool: RunnerPool,
+        runners: Runners,
+        boot_id: str,
+        on_ready: Callable[[], None],
+    ) -> None:
+        self.wake = Wake()
+        self._store = store
+        self._clock = clock
+        self._pool = pool
+        self._runners = runners
+        self._boot_id = boot_id
+        self._on_ready = on_ready
+
+    async def run_once(self) -> Pass:
+        await self._runners.ensure()
+        async with self._pool.handing_over:
+            plan = adoption.plan(await self._store.running(), self._pool.held(), self._boot_id)
+            await self._give_back(plan.unclaimed)
+            await self._lose(plan.lost)
+        for run in plan.stops:
+            self._pool.stop(adoption.attempt_id(run.run_id, run.fence), run.stop_wanted or "cancel", None)
+        self._on_ready()
+        return Pass(did=len(plan.unclaimed) + len(plan.lost))
+
+    async def _give_back(self, runs: tuple[Running, ...]) -> None:
+        if not runs:
+            return
+        now_ms = self._clock.now_ms()
+        structlog.get_logger().info("runs.unclaimed", runs=[run.run_id for run in runs])
+        claims = [(run.run_id, run.fence) for run in runs]
+        await self._store.unclaim(claims, now_ms, now_ms, "it was claimed, and nothing had been started")
+
+    async def _lose(self, runs: tuple[Running, ...]) -> None:
+        if not runs:
+            return
+        now_ms = self._clock.now_ms()
+        structlog.get_logger().warning("runs.lost", runs=[run.run_id for run in runs])
+        lost = [
+            Result(
+                run.run_id, run.fence, now_ms, started_ms=run.started_ms, cause="lost", detail="the machine went down"
+            )
+            for run in runs
+        ]
+        await self._store.finish([finish(result) for result in lost], now_ms)
