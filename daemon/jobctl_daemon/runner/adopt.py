@@ -1,0 +1,114 @@
+"""Takes over what a dead runner has left in the records: living commands, and results nobody has read."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+from .attempt import Attempt
+from .identity import Stat
+from .lock import is_held
+from .output import Output
+from .processes import environment, everything, marker, watch
+from .protocol import dumps
+from .records import IDENTITY, INTENT, RESULT
+from .supervisor import Supervisor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def adopt(supervisor: Supervisor, directory: str) -> int:
+    """Take over all attempts no living runner holds; return how many. Two runners never take the same."""
+    claim = os.open(f"{supervisor.records.directory}/.adopt", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(claim, fcntl.LOCK_EX)
+        return _adopt_all(supervisor, directory)
+    finally:
+        os.close(claim)
+
+
+def _adopt_all(supervisor: Supervisor, directory: str) -> int:
+    processes: list[tuple[Stat, bytes]] | None = None
+    held: dict[str, bool] = {supervisor.instance: False}
+    count = 0
+    for attempt_id, records in supervisor.records.scan().items():
+        intent = records.get(IDENTITY) or records.get(INTENT) or records.get(RESULT)
+        if intent is None or attempt_id in supervisor.attempts:
+            continue
+        holder = str(intent.get("instance"))
+        if holder not in held:
+            held[holder] = is_held(f"{directory}/{os.path.basename(holder)}.lock")
+        if held[holder]:
+            continue
+        if RESULT not in records and IDENTITY not in records and processes is None:
+            processes = [(process, environment(process.pid)) for process in everything()]
+        try:
+            _take(supervisor, attempt_id, records, processes or [])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            supervisor.complain(f"{attempt_id}: record not understood: {error!r}")
+            continue
+        count += 1
+    return count
+
+
+def _take(
+    supervisor: Supervisor,
+    attempt_id: str,
+    records: dict[str, dict[str, Any]],
+    processes: list[tuple[Stat, bytes]],
+) -> None:
+    finished = records.get(RESULT)
+    attempt = _attempt(attempt_id, records.get(IDENTITY) or records.get(INTENT) or {})
+    if finished is not None:
+        supervisor.restore(attempt, finished)
+        return
+    identity = records.get(IDENTITY)
+    if identity is None:
+        _take_unidentified(supervisor, attempt, records[INTENT], processes)
+        return
+    attempt.pid, attempt.pid_start = identity["pid"], identity["pid_start"]
+    attempt.started_at, attempt.started_boot = identity["started_at"], identity["started_boot"]
+    if identity["boot_id"] != supervisor.boot_id:
+        attempt.started_boot = None
+        supervisor.lose(attempt, "the machine was started anew")
+        return
+    _follow(supervisor, attempt, identity, "its runner died, and it ended unseen")
+
+
+def _take_unidentified(
+    supervisor: Supervisor, attempt: Attempt, intent: dict[str, Any], processes: list[tuple[Stat, bytes]]
+) -> None:
+    """Take over an attempt whose runner died between the intent and the identity: the command may be there."""
+    matches = marker(attempt.run_id, attempt.fence)
+    found = [process for process, env in processes if matches(env)]
+    if intent.get("boot_id") != supervisor.boot_id or not found:
+        supervisor.lose(attempt, "runner died while starting")
+        return
+    # The command leads its session; failing that the oldest is nearest to it.
+    leader = min(found, key=lambda process: (process.session != process.pid, process.start))
+    attempt.pid, attempt.pid_start = leader.pid, leader.start
+    attempt.started_at = intent["written_at"]
+    attempt.started_boot = leader.start / os.sysconf("SC_CLK_TCK")
+    _follow(supervisor, attempt, intent, "runner died while starting")
+
+
+def _follow(supervisor: Supervisor, attempt: Attempt, record: dict[str, Any], why_lost: str) -> None:
+    assert attempt.pid is not None
+    attempt.cgroup = record.get("cgroup")
+    pidfd = watch(attempt.pid, attempt.pid_start)
+    if pidfd is None:
+        supervisor.lose(attempt, why_lost)
+        return
+    # From now on the record names us, so that nobody else adopts it.
+    record = attempt.identity({**record, "instance": supervisor.instance})
+    supervisor.note_identity(attempt, dumps(record))
+    supervisor.adopt(attempt, pidfd)
+
+
+def _attempt(attempt_id: str, record: dict[str, Any]) -> Attempt:
+    run_id, fence = (int(part) for part in attempt_id.split("-"))
+    log = str(record.get("log", "/nonexistent")).encode("utf-8", "surrogateescape")
+    output = Output(log, int(record.get("log_max", 10_000_000)))
+    return Attempt(run_id, fence, output, record.get("timeout_ms"), int(record.get("grace_ms", 10_000)))

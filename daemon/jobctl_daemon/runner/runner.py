@@ -1,0 +1,104 @@
+"""Composition, and the two ways to end: nothing to do, or told to."""
+
+from __future__ import annotations
+
+import binascii
+import os
+import signal
+import socket
+
+from . import adopt, identity
+from .cgroup import open_cgroups
+from .complaints import Complaints
+from .lock import Lock
+from .loop import READ, Loop, Timer
+from .options import Options
+from .records import Records
+from .server import Server
+from .supervisor import Supervisor
+
+
+class Runner:
+    """One runner, from the lock to the last command."""
+
+    def __init__(self, options: Options) -> None:
+        """Take the name, listen, and take over what is there; raises lock.Held and OSError."""
+        directory = f"{options.state}/runner"
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        os.chmod(directory, 0o700)
+        self._idle_exit_s = options.idle_exit_s
+        self._idle: Timer | None = None
+        self._terminated = False
+        self._lock = Lock(f"{directory}/{options.instance}.lock")
+        complain = Complaints(f"{directory}/{options.instance}.log")
+        self._loop = Loop(complain)
+        self._server = Server(self._loop, directory, options.instance, options.version)
+        self._supervisor = self._server.supervisor = Supervisor(
+            self._loop,
+            Records(f"{directory}/records"),
+            None if os.environ.get("JOBCTL_NO_CGROUP") else open_cgroups(_group_name(options)),
+            self._server.report,
+            complain,
+            instance=options.instance,
+            boot_id=identity.boot_id(),
+        )
+        self._listen_to_signals()
+        adopt.adopt(self._supervisor, directory)
+        self._server.serve()
+        self._loop.turns.append(self._consider_ending)
+
+    def run(self) -> None:
+        """Work until there is nothing left to do, then leave nothing behind but unread results."""
+        self._consider_ending()
+        self._loop.run()
+        self._server.close()
+        self._supervisor.close()
+        self._lock.remove()
+
+    def _listen_to_signals(self) -> None:
+        reader, writer = socket.socketpair()
+        reader.setblocking(False)
+        writer.setblocking(False)
+        self._signals = reader, writer
+        signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+        # Functions, not SIG_IGN: that one commands would inherit.
+        signal.signal(signal.SIGTERM, self._terminate)
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+            signal.signal(number, _ignore)
+        self._loop.add(reader.fileno(), READ, lambda _: _empty(reader))
+
+    def _terminate(self, *_: object) -> None:
+        self._terminated = self._supervisor.draining = True
+
+    def _consider_ending(self) -> bool:
+        supervisor = self._supervisor
+        busy = supervisor.living > 0
+        # jobd's drain waits for the acknowledgements; TERM does not, for the results are on disk.
+        drained = supervisor.draining and not busy and (self._terminated or not supervisor.attempts)
+        if drained:
+            self._loop.stop()
+            return False
+        # A drained runner that nobody asks for its results leaves them to the next one.
+        bored = not busy and not self._server.connections and (supervisor.draining or not supervisor.attempts)
+        if bored and self._idle is None:
+            self._idle = self._loop.after(self._idle_exit_s, self._loop.stop)
+        elif not bored and self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+        return False
+
+
+def _group_name(options: Options) -> str:
+    return f"{options.instance}-{binascii.crc32(os.fsencode(options.state)):08x}"
+
+
+def _ignore(*_: object) -> None:
+    pass
+
+
+def _empty(reader: socket.socket) -> None:
+    try:
+        while reader.recv(4096):
+            pass
+    except BlockingIOError:
+        pass
