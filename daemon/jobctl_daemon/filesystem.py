@@ -42,7 +42,7 @@ def filesystem_type(path: str, mounts: str = "/proc/self/mountinfo") -> str:
 
 
 def lock(path: str) -> int:
-    """Takes the daemon's lock for life and writes who holds it; raises `Conflict` naming the holder.
+    """Takes the daemon's lock for life; raises `Conflict` naming the holder.
 
     The descriptor is close-on-exec, so no runner or command inherits the lock.
     """
@@ -55,6 +55,10 @@ def lock(path: str) -> int:
         raise Conflict(
             f"jobd is running already for {os.path.dirname(path)} (pid {holder})", "jobctl status"
         ) from error
-    os.ftruncate(descriptor, 0)
-    os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
     return descriptor
+
+
+def name_holder(descriptor: int, pid: int) -> None:
+    """Writes into the lock file who holds it."""
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{pid}\n".encode("ascii"), 0)

@@ -49,7 +49,7 @@ class StartLag:
 
 
 class Health:
-    """What `status`, the health routes and the watchdog read."""
+    """What the services tell, and what `status`, the health routes and the watchdog read."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -78,23 +78,3 @@ class Health:
             for name, beat in self.services.items()
             if beat.began_ms is not None and beat.ended_ms is None and now_ms - beat.began_ms > STALLED_MS
         ]
-
-    def snapshot(self) -> dict[str, object]:
-        """The fields `services`, `start_lag` and `warnings` of the API's status."""
-        now_ms = self._clock.boot_ms()
-        services = {
-            name: {
-                "beats": beat.beats,
-                "last_s": None if beat.ended_ms is None else (now_ms - beat.ended_ms) // 1000,
-                "error": beat.error,
-            }
-            for name, beat in self.services.items()
-        }
-        lag = {
-            "count": self.start_lag.count,
-            "p50_ms": self.start_lag.quantile_ms(0.5),
-            "p99_ms": self.start_lag.quantile_ms(0.99),
-            "max_ms": self.start_lag.max_ms,
-        }
-        warnings = [f"the service {name} is stalled" for name in self.stalled()]
-        return {"services": services, "start_lag": lag, "warnings": [*self.warnings.values(), *warnings]}

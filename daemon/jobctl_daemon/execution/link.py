@@ -36,6 +36,8 @@ class Link(asyncio.Protocol):
         self._hello: asyncio.Future[Hello] = asyncio.get_running_loop().create_future()
         self.listed = asyncio.Event()
         """Set when the runner has told all that it holds."""
+        self.rescanned = asyncio.Event()
+        self.draining = False
         self.starting = 0
         """Starts that were sent and not yet answered: the load that counts when starts are spread."""
 
@@ -51,8 +53,20 @@ class Link(asyncio.Protocol):
         except TimeoutError as error:
             self.close()
             raise Unreachable("a runner did not answer", "see the runner's log in the state folder") from error
+        self.draining = hello.draining
         self.send({"op": "watch"})
         return hello
+
+    async def rescan(self) -> None:
+        """Has the runner take over what dead runners left; returns when that is reported."""
+        self.rescanned.clear()
+        self.send({"op": "rescan"})
+        await asyncio.wait_for(self.rescanned.wait(), _ANSWER_S)
+
+    def drain(self) -> None:
+        """The runner ends after its last command."""
+        self.draining = True
+        self.send({"op": "drain"})
 
     def send(self, message: dict[str, Any]) -> None:
         """Queues a message; on a lost connection nothing happens (what it was about is settled by adoption)."""
@@ -79,6 +93,7 @@ class Link(asyncio.Protocol):
             self._hello.set_exception(Unreachable("a runner closed the connection", "see the runner's log"))
             self._hello.exception()  # nobody may be waiting for it any more
         self.listed.set()
+        self.rescanned.set()
         self._on_lost(self)
 
     def _take_hello(self, line: bytes) -> None:

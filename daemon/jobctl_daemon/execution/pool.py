@@ -11,7 +11,7 @@ import structlog
 from jobctl.clock import Clock
 from jobctl_daemon.decide.adoption import attempt_id
 from jobctl_daemon.execution.link import Link
-from jobctl_daemon.execution.reports import Ended, Held, Refused, Report, Started, parse
+from jobctl_daemon.execution.reports import Draining, Ended, Held, Refused, Report, Rescanned, Started, parse
 
 
 @dataclass(slots=True)
@@ -53,13 +53,13 @@ class RunnerPool:
         hello = await link.greet(version)
         await link.listed.wait()
         self.links[hello.instance] = link
-        if hello.version != version and not hello.draining:
-            link.send({"op": "drain"})
+        if hello.version != version:
+            link.drain()
         return link
 
     def takers(self, version: str) -> list[Link]:
         """The runners that take new work."""
-        return [link for link in self.links.values() if link.hello.version == version and not link.hello.draining]
+        return [link for link in self.links.values() if link.hello.version == version and not link.draining]
 
     def close(self) -> None:
         """Lets go of the runners; their commands go on."""
@@ -124,7 +124,7 @@ class RunnerPool:
             return
         for report in reports:
             self._note(link, report)
-        self._reports.extend(report for report in reports if not isinstance(report, Held))
+        self._reports.extend(report for report in reports if isinstance(report, Started | Ended | Refused))
         self._on_reports()
 
     def _note(self, link: Link, report: Report) -> None:
@@ -132,9 +132,15 @@ class RunnerPool:
             for attempt in report.attempts:
                 self.flights.setdefault(attempt, Flight(link, None, started=True))
             link.listed.set()
-            return
-        if isinstance(report, Refused):
-            return
+        elif isinstance(report, Draining):
+            link.draining = True
+            self._on_lost()
+        elif isinstance(report, Rescanned):
+            link.rescanned.set()
+        elif not isinstance(report, Refused):
+            self._note_attempt(link, report)
+
+    def _note_attempt(self, link: Link, report: Started | Ended) -> None:
         facts = report if isinstance(report, Started) else report.result
         flight = self.flights.setdefault(attempt_id(facts.run_id, facts.fence), Flight(link, None, started=True))
         flight.answered()

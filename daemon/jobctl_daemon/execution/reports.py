@@ -37,13 +37,23 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Draining:
+    """The runner takes no more starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rescanned:
+    """The runner has looked for what dead runners left, and has reported it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """What a runner holds: attempt id → starting, running or ended."""
 
     attempts: dict[str, str]
 
 
-Report = Started | Ended | Refused | Held
+Report = Started | Ended | Refused | Held | Draining | Rescanned
 
 
 def parse(line: bytes, now_ms: int) -> list[Report]:
@@ -52,14 +62,17 @@ def parse(line: bytes, now_ms: int) -> list[Report]:
     if "started" in message:
         return [_started(message["started"])]
     if "ended" in message:
-        return [Ended(_result(message["ended"], now_ms))]
+        return [_ended(message["ended"], now_ms)]
     if "failed" in message:
-        return [_failed(message["failed"], now_ms)]
+        return [_ended(message["failed"], now_ms)]
     if "refused" in message:
-        run_id, fence = _ids(message["refused"]["id"])
-        return [Refused(run_id, fence, str(message["refused"]["reason"]))]
+        return _refused(message["refused"], now_ms)
     if "list" in message:
         return _listed(message["list"], now_ms)
+    if "draining" in message:
+        return [Draining()]
+    if "rescanned" in message:
+        return [Rescanned()]
     return []
 
 
@@ -67,7 +80,7 @@ def _listed(entries: list[Message], now_ms: int) -> list[Report]:
     reports: list[Report] = [Held({entry["id"]: entry["state"] for entry in entries})]
     for entry in entries:
         if entry["state"] == "ended" and entry.get("result"):
-            reports.append(Ended(_result(entry["result"], now_ms)))
+            reports.append(_ended(entry["result"], now_ms))
         elif entry["state"] == "running":
             reports.append(_started(entry))
     return reports
@@ -78,12 +91,25 @@ def _started(entry: Message) -> Started:
     return Started(run_id, fence, entry["pid"], entry["pid_start"], entry["started_at"])
 
 
-def _failed(entry: Message, now_ms: int) -> Report:
+def _ended(entry: Message, now_ms: int) -> Report:
+    """A start that failed for want of something that comes back is no end."""
+    if entry.get("transient"):
+        run_id, fence = _ids(entry["id"])
+        return Refused(run_id, fence, _spawn_detail(entry))
+    return Ended(_result(entry, now_ms))
+
+
+def _refused(entry: Message, now_ms: int) -> list[Report]:
     run_id, fence = _ids(entry["id"])
-    why = f"{entry['error']}: {entry['detail']}"
-    if entry["transient"]:
-        return Refused(run_id, fence, why)
-    return Ended(Result(run_id=run_id, fence=fence, ended_ms=now_ms, cause="spawn_error", detail=why))
+    why = str(entry["reason"])
+    if entry.get("invalid"):  # asking again would be refused again
+        return [Ended(Result(run_id=run_id, fence=fence, ended_ms=now_ms, cause="spawn_error", detail=why))]
+    refused = Refused(run_id, fence, why)
+    return [Draining(), refused] if why == "draining" else [refused]
+
+
+def _spawn_detail(entry: Message) -> str:
+    return ": ".join(filter(None, (entry.get("errno"), entry.get("detail"))))
 
 
 def _result(entry: Message, now_ms: int) -> Result:
@@ -98,7 +124,7 @@ def _result(entry: Message, now_ms: int) -> Result:
         exit_code=entry.get("exit_code"),
         signal=entry.get("signal"),
         cause=entry.get("cause"),
-        detail=entry.get("detail") or None,
+        detail=_spawn_detail(entry) or None,
         oom=bool(entry.get("oom")),
         cpu_ms=entry.get("cpu_ms"),
         max_rss_kb=entry.get("max_rss_kb"),

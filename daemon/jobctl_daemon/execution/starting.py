@@ -2,6 +2,7 @@
 
 import asyncio
 import glob
+import itertools
 import os
 import sys
 
@@ -24,12 +25,22 @@ class Runners:
 
     async def ensure(self) -> None:
         """Connects to every runner that listens and starts the missing ones; raises when one cannot be had."""
-        wanted = [f"{self._version}-{number}" for number in range(1, self.count + 1)]
+        wanted = self._wanted()
         missing = [name for name in wanted if name not in self._pool.links]
         found = await asyncio.gather(*(self._connected(name) for name in missing))
         absent = [name for name, here in zip(missing, found, strict=True) if not here]
         await asyncio.gather(*(self._start(name) for name in absent))
-        await asyncio.gather(*(self._drain(name) for name in self._listening() if name not in wanted))
+        await asyncio.gather(*(self._drain(name) for name in self._listening() if name not in self._wanted()))
+
+    def _wanted(self) -> list[str]:
+        """The names of the runners that take work: one that drains keeps its name until it ends."""
+        names = (f"{self._version}-{number}" for number in itertools.count(1))
+        busy = (name for name in names if not self._drains(name))
+        return list(itertools.islice(busy, self.count))
+
+    def _drains(self, name: str) -> bool:
+        link = self._pool.links.get(name)
+        return link is not None and link.draining
 
     def _listening(self) -> list[str]:
         sockets = glob.glob(os.path.join(glob.escape(self._state_dir), "runner", "*.sock"))
@@ -43,14 +54,14 @@ class Runners:
         return True
 
     async def _drain(self, instance: str) -> None:
-        if instance in self._pool.links:
-            self._pool.links[instance].send({"op": "drain"})
-            return
-        try:
-            link = await self._pool.connect(self._socket(instance), self._version)
-        except (OSError, DaemonError):
-            return  # nobody there any more: its records are found by the others
-        link.send({"op": "drain"})
+        link = self._pool.links.get(instance)
+        if link is None:
+            try:
+                link = await self._pool.connect(self._socket(instance), self._version)
+            except (OSError, DaemonError):
+                return  # nobody there any more: its records are found by the others
+        if not link.draining:
+            link.drain()
 
     async def _start(self, instance: str) -> None:
         command = [sys.executable, "-I", "-m", "jobctl_daemon.runner", "--state", self._state_dir]

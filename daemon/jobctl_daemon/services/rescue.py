@@ -39,6 +39,8 @@ class Rescue:
 
     async def run_once(self) -> Pass:
         await self._runners.ensure()
+        for link in list(self._pool.links.values())[:1]:
+            await link.rescan()
         async with self._pool.handing_over:
             plan = adoption.plan(await self._store.running(), self._pool.held(), self._boot_id)
             await self._give_back(plan.unclaimed)

@@ -1,0 +1,226 @@
+"""The composition: builds the parts, opens the task group, and holds the one written stopping sequence.
+
+This file alone knows which backend there is.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from jobctl import __version__, schedule
+from jobctl.clock import Clock
+from jobctl.errors import InvalidInput
+from jobctl.model import Event
+from jobctl.paths import Places
+from jobctl_daemon import loop, settings
+from jobctl_daemon.api.context import HostFacts, Services
+from jobctl_daemon.api.context import Settings as ApiSettings
+from jobctl_daemon.api.server import Server
+from jobctl_daemon.execution.identity import boot_id, boot_key, user_by_uid
+from jobctl_daemon.execution.logs import LogFiles
+from jobctl_daemon.execution.pool import RunnerPool
+from jobctl_daemon.execution.request import Host
+from jobctl_daemon.execution.starting import Runners
+from jobctl_daemon.facts import ExecutionDesk, HealthDesk
+from jobctl_daemon.health import Health
+from jobctl_daemon.journal import set_level
+from jobctl_daemon.limits import process_limits
+from jobctl_daemon.notify import Supervisor
+from jobctl_daemon.rows import Caller, Keep
+from jobctl_daemon.services import once
+from jobctl_daemon.services.collect import Collect
+from jobctl_daemon.services.dispatch import Dispatch, Node
+from jobctl_daemon.services.materialise import Materialise
+from jobctl_daemon.services.rescue import Rescue
+from jobctl_daemon.services.retain import Retain
+from jobctl_daemon.store.sqlite import SqliteStore
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a daemon is started with."""
+
+    places: Places
+    config_file: str
+    settings: settings.Settings
+    clock: Clock
+    uid: int
+    on_ready: Callable[[], None]
+
+
+class Daemon:
+    """One daemon, from start to stop."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._clock = setup.clock
+        self._stop = asyncio.Event()
+        self._health = Health(setup.clock)
+        self._store = SqliteStore(setup.places.database)
+        self._logs = LogFiles(setup.places.runs_dir)
+        self._pool = RunnerPool(setup.clock, self._reported, self._runner_lost)
+        self._runners = Runners(self._pool, setup.places.state_dir, __version__, setup.settings.runners)
+        self._supervisor = Supervisor.of(os.environ, os.getpid())
+        self._desk = HealthDesk(setup.clock, self._health, setup.places.state_dir)
+
+    async def run(self) -> None:
+        """Until TERM, INT or an asked-for stop. Commands go on."""
+        await self._store.open()
+        try:
+            await self._compose()
+            await self._begin()
+            await self._serve()
+        finally:
+            self._pool.close()
+            await self._store.close()
+
+    # ── start ────────────────────────────────────────────────────
+    async def _compose(self) -> None:
+        setup, clock, store = self._setup, self._clock, self._store
+        self._epoch = await store.take_epoch(socket.gethostname(), clock.now_ms())
+        user = user_by_uid(setup.uid)
+        host = Host(user, settings.login_path(root=setup.uid == 0))
+        node = Node(socket.gethostname(), boot_id(), __version__)
+        owner = Caller(uid=user.uid, name=user.name, all_owners=True)
+        self._dispatch = Dispatch(store, clock, self._pool, self._logs, host, node)
+        self._materialise = Materialise(store, clock, owner, self._epoch, self._dispatch.wake.set)
+        self._collect = Collect(store, clock, self._pool, self._health, self._dispatch.wake.set)
+        self._rescue = Rescue(store, clock, self._pool, self._runners, node.boot_id, self._dispatch.wake.set)
+        self._retain = Retain(store, clock, self._logs, keep_of(setup.settings))
+        self._apply(setup.settings)
+        store.listen(self._heard)
+        self._server = Server(self._api(host))
+
+    def _api(self, host: Host) -> Services:
+        zone, zone_from = schedule.host_zone()
+        facts = HostFacts(
+            timezone=zone,
+            timezone_from=zone_from,
+            tzdata=schedule.tzdata_version(),
+            hostname=socket.gethostname(),
+            user=host.user.name,
+            uid=host.user.uid,
+            login_path=host.path,
+        )
+        return Services(
+            store=self._store,
+            clock=self._clock,
+            places=self._setup.places,
+            settings=ApiSettings(slots=self._dispatch.slots),
+            host=facts,
+            execution=ExecutionDesk(self._pool),
+            logs=self._logs,
+            health=self._desk,
+            stop=self._stop.set,
+            changed=self._materialise.wake.set,
+            epoch=self._epoch,
+            pid=os.getpid(),
+            started_ms=self._clock.now_ms(),
+            started_boot_ms=self._clock.boot_ms(),
+        )
+
+    async def _begin(self) -> None:
+        """Adoption first: what lives is known before anything new is claimed."""
+        try:
+            await self._rescue.run_once()
+        except Exception as error:  # noqa: BLE001 - the service tries again; the API must answer meanwhile
+            structlog.get_logger().exception("runners.failed", error=str(error))
+            self._rescue.wake.set()
+        await once.expand_boot(self._store, self._clock, boot_key(), self._epoch)
+        await once.expand_start(self._store, self._clock, self._epoch)
+        await self._server.start()
+
+    # ── the running daemon ───────────────────────────────────────
+    async def _serve(self) -> None:
+        running = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            running.add_signal_handler(number, self._stop.set)
+        running.add_signal_handler(signal.SIGHUP, self._reload)
+        services = (self._materialise, self._dispatch, self._collect, self._rescue, self._retain)
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(loop.drive(service, self._clock, self._health), name=service.name)
+                for service in services
+            ]
+            tasks.append(group.create_task(self._watchdog(), name="watchdog"))
+            self._supervisor.ready(f"{__version__}, pid {os.getpid()}")
+            structlog.get_logger().info("daemon.ready", version=__version__, pid=os.getpid(), epoch=self._epoch)
+            self._setup.on_ready()
+            await self._stop.wait()
+            await self._wind_down(tasks)
+
+    async def _wind_down(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+        """No new requests, no new claims, then what the runners have reported is recorded."""
+        self._desk.stopping = True
+        self._supervisor.stopping()
+        structlog.get_logger().info("daemon.stopping", running=len(self._pool.flights))
+        await self._server.stop()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._collect.run_once()
+        structlog.get_logger().info("daemon.stopped", running=len(self._pool.flights))
+
+    async def _watchdog(self) -> None:
+        """Says that the daemon is alive while no service is stalled; under no supervisor there is nothing to do."""
+        every_s = self._supervisor.alive_every_s
+        while every_s is not None:
+            if not self._health.stalled():
+                self._supervisor.alive()
+            await asyncio.sleep(every_s)  # noqa: TID251 - the supervisor's own rhythm
+
+    # ── what happens ─────────────────────────────────────────────
+    def _reported(self) -> None:
+        self._collect.wake.set()
+
+    def _runner_lost(self) -> None:
+        if not self._stop.is_set():
+            self._rescue.wake.set()
+
+    def _heard(self, events: Sequence[Event]) -> None:
+        """Every committed change: it may move what is due, or be the end of a run."""
+        finished = 0
+        for event in events:
+            if event.kind in _MOVES_WHAT_IS_DUE:
+                self._materialise.wake.set()
+            elif event.kind in _ENDS:
+                finished += 1
+        if finished:
+            self._retain.finished(finished)
+
+    def _reload(self) -> None:
+        """Reads jobd.toml again; a broken one changes nothing but its own error."""
+        self._supervisor.reloading()
+        try:
+            self._apply(settings.read(self._setup.config_file))
+            self._health.warnings.pop("settings", None)
+            structlog.get_logger().info("daemon.reloaded", file=self._setup.config_file)
+        except InvalidInput as error:
+            self._health.warnings["settings"] = f"{error.message}; the settings from before hold"
+            structlog.get_logger().error("daemon.reload_failed", error=error.message)
+        self._supervisor.ready()
+        self._materialise.wake.set()
+
+    def _apply(self, wanted: settings.Settings) -> None:
+        set_level(wanted.log_level)
+        descriptors, processes = process_limits()
+        self._dispatch.slots = settings.slots_possible(wanted, descriptors, processes)
+        self._dispatch.wake.set()
+        self._retain.keep = keep_of(wanted)
+        if self._runners.count != wanted.runners:
+            self._runners.count = wanted.runners
+            self._rescue.wake.set()
+
+
+_MOVES_WHAT_IS_DUE = frozenset({"job.created", "job.resumed", "job.paused", "job.deleted", "run.scheduled"})
+_ENDS = frozenset({"run.succeeded", "run.failed", "run.cancelled", "run.skipped"})
+
+
+def keep_of(wanted: settings.Settings) -> Keep:
+    """Retention, in the store's words."""
+    return Keep(days=wanted.retention_days, runs=wanted.retention_runs, log_bytes=wanted.retention_log_bytes)

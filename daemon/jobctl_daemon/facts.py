@@ -1,0 +1,86 @@
+"""What status tells of this daemon: its host, its runners, its health. The API's protocols, filled in."""
+
+import os
+from typing import Any
+
+from jobctl.clock import Clock
+from jobctl_daemon.api.context import HealthReport, ServiceBeat, StartLag, StopMode
+from jobctl_daemon.decide.adoption import attempt_id
+from jobctl_daemon.execution.pool import RunnerPool
+from jobctl_daemon.health import Health
+
+
+class ExecutionDesk:
+    """What the API may ask of execution."""
+
+    def __init__(self, pool: RunnerPool) -> None:
+        self._pool = pool
+
+    async def stop(self, run_id: int, fence: int, mode: StopMode, grace_ms: int) -> None:
+        self._pool.stop(attempt_id(run_id, fence), mode, grace_ms)
+
+    def runners(self) -> list[dict[str, Any]]:
+        running: dict[int, int] = {}
+        for flight in self._pool.flights.values():
+            running[id(flight.link)] = running.get(id(flight.link), 0) + 1
+        return [
+            {
+                "instance": instance,
+                "pid": link.hello.pid,
+                "version": link.hello.version,
+                "running": running.get(id(link), 0),
+                "kill_by": link.hello.kill_by,
+                "draining": link.draining,
+            }
+            for instance, link in sorted(self._pool.links.items())
+        ]
+
+
+class HealthDesk:
+    """What the API may know of the daemon's health."""
+
+    def __init__(self, clock: Clock, health: Health, state_dir: str) -> None:
+        self._clock = clock
+        self._health = health
+        self._returns = returns_after_reboot(state_dir)
+        self.stopping = False
+        self.unready: str | None = None
+
+    def snapshot(self) -> HealthReport:
+        warnings = [f"the service {name} is stalled" for name in self._health.stalled()]
+        return HealthReport(
+            stopping=self.stopping,
+            unready=self.unready,
+            services=self._services(),
+            start_lag=self._start_lag(),
+            warnings=[*self._health.warnings.values(), *warnings],
+            returns_after_reboot=self._returns[0],
+            returns_after_reboot_why=self._returns[1],
+        )
+
+    def _services(self) -> dict[str, ServiceBeat]:
+        now_ms = self._clock.boot_ms()
+        return {
+            name: ServiceBeat(
+                beats=beat.beats,
+                last_s=0.0 if beat.ended_ms is None else (now_ms - beat.ended_ms) / 1000,
+                error=beat.error,
+            )
+            for name, beat in self._health.services.items()
+        }
+
+    def _start_lag(self) -> StartLag:
+        lag = self._health.start_lag
+        if not lag.count:
+            return StartLag(count=0, p50_ms=None, p99_ms=None, max_ms=None)
+        return StartLag(count=lag.count, p50_ms=lag.quantile_ms(0.5), p99_ms=lag.quantile_ms(0.99), max_ms=lag.max_ms)
+
+
+def returns_after_reboot(state_dir: str) -> tuple[bool, str]:
+    """Whether the daemon comes back by itself, and why (not): what the installer wrote down, "yes|no" TAB why."""
+    try:
+        with open(os.path.join(state_dir, "returns-after-reboot"), encoding="utf-8") as file:
+            answer, _, why = file.readline().strip().partition("\t")
+    except (OSError, UnicodeDecodeError):
+        return False, "nothing was set up to start it again; ./install.sh does that"
+    return answer == "yes", why
