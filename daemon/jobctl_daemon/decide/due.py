@@ -65,7 +65,7 @@ def _coalesced(job: DueJob, fire: Fire, now_ms: int) -> LedgerRow:
 
 
 def _missed(job: DueJob, backlog: misfire.Backlog, now_ms: int) -> LedgerRow:
-    least = "at least " if backlog.missed >= misfire.COUNTED_MAX else ""
+    least = "" if backlog.exact else "at least "
     return LedgerRow(
         job_id=job.job_id,
         key=f"r:{backlog.missed_from_ms}:{backlog.missed_to_ms}",
