@@ -8,14 +8,16 @@ PAGE = Path(__file__).parent / "lifecycle.md"
 
 _HEAD = """# The life of a run
 
-Drawn from `MOVES` in `jobctl/jobctl/states.py` by `docs/draw_lifecycle.py`; a test holds the two together. A move that is not in the table
-is refused: decisions are made from what was read, and the store rechecks state and fence in the statement that writes.
+Drawn from `MOVES` in `jobctl/jobctl/states.py` by `docs/draw_lifecycle.py`; a test holds the two together. A move that
+is not in the table is refused: decisions are made from what was read, and the store rechecks state and fence in the
+statement that writes.
 
 """
 
 _TAIL = """
 The first three states are *active* (table `runs`, small and hot), the others *final* (table `history`, append and prune
-only). An occurrence that becomes no run at all (paused, coalesced, a missed range) has its row in `occurrences`; `jobctl why` reads both.
+only). An occurrence that becomes no run at all (paused, coalesced, a missed range) has its row in `occurrences`;
+`jobctl why` reads both.
 """
 
 
