@@ -1,0 +1,111 @@
+"""Zones by IANA name: looking them up, the host's own, and which tz database is in use."""
+
+import os
+import re
+import zoneinfo
+from functools import lru_cache
+from importlib import import_module
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from jobctl.errors import InvalidInput
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*")
+_MAX_NAME = 64
+# Files beside the zones: the host's own choice under another name, a placeholder, and clocks with leap seconds.
+_NOT_ZONES = ("localtime", "posixrules", "Factory", "posix/", "right/")
+
+
+def find_zone(name: str) -> ZoneInfo:
+    """The zone of an IANA name, such as `Europe/Berlin`.
+
+    Raises `InvalidInput` with the nearest names as the hint. Paths, `..` and absolute names are never opened.
+    """
+    if len(name) <= _MAX_NAME and _NAME.fullmatch(name) and not name.startswith(_NOT_ZONES):
+        try:
+            return ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            pass
+    raise InvalidInput(f"there is no time zone {name[:_MAX_NAME]!a}", _nearest(name), field="timezone")
+
+
+def _nearest(name: str) -> str:
+    import difflib
+
+    by_lower = {known.lower(): known for known in _known_zones()}
+    wanted = name[:_MAX_NAME].lower().replace(" ", "_")
+    cities = [known for lower, known in by_lower.items() if lower.rpartition("/")[2] == wanted]
+    close = [by_lower[lower] for lower in difflib.get_close_matches(wanted, by_lower, n=3, cutoff=0.6)]
+    near = list(dict.fromkeys(cities[:3] + close))[:3]
+    return f"Did you mean {' or '.join(near)}?" if near else "Use an IANA name, such as Europe/Berlin or UTC."
+
+
+@lru_cache(maxsize=1)
+def _known_zones() -> tuple[str, ...]:
+    return tuple(sorted(name for name in zoneinfo.available_timezones() if not name.startswith(_NOT_ZONES)))
+
+
+def host_zone(root: str = "/") -> tuple[str, str]:
+    """(IANA name, where it was found) of the host: `/etc/localtime`, `/etc/timezone` or `default UTC`.
+
+    Never from `TZ`, which belongs to one shell and not to the host. Does not raise.
+    """
+    for source, name in (
+        ("/etc/localtime", _linked_zone(os.path.join(root, "etc/localtime"))),
+        ("/etc/timezone", _written_zone(os.path.join(root, "etc/timezone"))),
+    ):
+        if name is not None and _is_zone(name):
+            return name, source
+    return "UTC", "default UTC"
+
+
+def _linked_zone(path: str) -> str | None:
+    """The zone a link points at. The nearest link first, because aliases are links too (Kiev to Kyiv)."""
+    try:
+        targets = (os.readlink(path), os.path.realpath(path))
+    except OSError:
+        return None
+    for target in targets:
+        name = target.rpartition("zoneinfo/")[2] if "zoneinfo/" in target else ""
+        if name:
+            return name.removeprefix("posix/")
+    return None
+
+
+def _written_zone(path: str) -> str | None:
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return file.readline(256).strip() or None
+    except OSError:
+        return None
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        find_zone(name)
+    except InvalidInput:
+        return False
+    return True
+
+
+def tzdata_version() -> str:
+    """The release of the tz database in use, such as `2026b`; `unknown` when the host does not say.
+
+    zoneinfo looks in the host's folders first and in the `tzdata` package last, and so does this.
+    """
+    for folder in zoneinfo.TZPATH:
+        if os.path.isfile(os.path.join(folder, "Etc/UTC")):
+            return _stated_version(folder)
+    try:
+        return str(import_module("tzdata").IANA_VERSION)
+    except (ImportError, AttributeError):
+        return "unknown"
+
+
+def _stated_version(folder: str) -> str:
+    for name in ("tzdata.zi", "+VERSION"):
+        try:
+            with open(os.path.join(folder, name), encoding="ascii", errors="replace") as file:
+                return file.readline(64).removeprefix("# version").strip() or "unknown"
+        except OSError:
+            continue
+    return "unknown"
