@@ -1,0 +1,72 @@
+"""POST /v1/jobs: a new job, once for each idempotency key."""
+
+from typing import Any, Final
+
+import msgspec
+from aiohttp.web_response import StreamResponse
+
+from jobctl.errors import Conflict
+from jobctl.model import JobDraft
+from jobctl_daemon.api.answers import answer
+from jobctl_daemon.api.call import Call
+from jobctl_daemon.api.definitions import checked, circumstances, free_names, has_name
+from jobctl_daemon.api.dry import as_job
+from jobctl_daemon.api.next import foretold
+from jobctl_daemon.api.queries import Query
+from jobctl_daemon.drafts import Checked, Circumstances, checked_job
+from jobctl_daemon.rows import Created, Request
+from jobctl_daemon.schedules import schedule_of
+
+#: Others may take a made-up name between the look and the write.
+_TRIES: Final = 5
+_PREVIEWED: Final = 3
+
+
+class How(Query, frozen=True):
+    """`dry_run`: only say what would come of it."""
+
+    dry_run: bool = False
+
+
+async def add(call: Call) -> StreamResponse:
+    """201 and the job; 200 and the job as it is now when the key repeats."""
+    how = call.query(How)
+    draft = await call.body(JobDraft)
+    here = circumstances(call)
+    definition = await checked(checked_job, draft, here)
+    if how.dry_run:
+        return answer(await _dry(call, definition, here))
+    created = await _create(call, definition, here.now_ms, call.idempotency("add", draft))
+    if created.fresh:
+        call.services.changed()
+    return answer(created.job, 201 if created.fresh else 200)
+
+
+async def _create(call: Call, definition: Checked, now_ms: int, request: Request | None) -> Created:
+    """A name from the command gets a number when it is taken; a name that was given is a conflict."""
+    spec = definition.spec
+    for _ in range(_TRIES):
+        try:
+            return await call.services.store.create_job(call.caller, spec, definition.next_ms, now_ms, request)
+        except Conflict:
+            # The key may be what conflicts: then no other name helps.
+            if definition.named or not await has_name(call, spec.name):
+                raise
+            spec = msgspec.structs.replace(spec, name=(await free_names(call, [definition.spec.name], []))[0])
+    return await call.services.store.create_job(call.caller, spec, definition.next_ms, now_ms, request)
+
+
+async def _dry(call: Call, definition: Checked, here: Circumstances) -> dict[str, Any]:
+    """What would be stored, its future, and what its author should know."""
+    spec = definition.spec
+    if not definition.named:
+        spec = msgspec.structs.replace(spec, name=(await free_names(call, [spec.name], []))[0])
+    elif await has_name(call, spec.name):
+        raise Conflict(f"there is a job {spec.name} already", "choose another name", details={"field": "name"})
+    zone = spec.schedule.timezone
+    future = await checked(foretold, schedule_of(spec.schedule), here.now_ms, n=_PREVIEWED, zone=zone)
+    return {
+        "job": as_job(spec, call.caller, definition.next_ms, here.now_ms),
+        "preview": future,
+        "warnings": definition.warnings,
+    }

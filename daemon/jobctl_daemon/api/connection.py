@@ -1,0 +1,153 @@
+"""One connection: aiohttp's protocol, with the limits it lacks and our problem documents in place of its pages."""
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from aiohttp.http_exceptions import LineTooLong
+from aiohttp.web_protocol import RequestHandler
+from aiohttp.web_request import BaseRequest
+from aiohttp.web_response import StreamResponse
+
+from jobctl.errors import JobctlError, Unavailable
+from jobctl_daemon.api.callers import peer_uid
+from jobctl_daemon.api.limits import ARRIVE_S, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_S, LINGER_S, STALL_S
+from jobctl_daemon.api.problems import HEADERS, Refused, document, problem, surprise
+
+if TYPE_CHECKING:
+    from aiohttp.web_server import Server
+
+    from jobctl_daemon.api.door import Door
+
+_LINE_BYTES_MAX = 8190
+
+
+class Connection(RequestHandler):
+    """Knows since when its head is arriving, and since when its reader takes nothing."""
+
+    __slots__ = ("_begun_s", "_closing_s", "_door", "_head_bytes", "_stalled_s", "uid", "wire")
+
+    def __init__(self, server: "Server", door: "Door", loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(
+            server,
+            loop=loop,
+            keepalive_timeout=IDLE_S,
+            tcp_keepalive=False,
+            access_log=None,  # type: ignore[arg-type]  # None switches it off
+            max_line_size=_LINE_BYTES_MAX,
+            max_field_size=_LINE_BYTES_MAX,
+            max_headers=HEADERS_MAX,
+            lingering_time=LINGER_S,
+            auto_decompress=False,  # a compressed body is a bomb at worst and no gain on a socket of this host
+        )
+        self._door = door
+        self._begun_s: float | None = None
+        self._stalled_s: float | None = None
+        self._closing_s: float | None = None
+        self._head_bytes = 0
+        self.uid: int | None = None
+        self.wire: asyncio.Transport | None = None
+        """The transport also after aiohttp has let go of it: its last bytes may still wait for their reader."""
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is being asked or answered."""
+        return self._waiter is not None and not self._messages
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.wire = self.transport
+        self.uid = peer_uid(transport)
+        if not self._door.enter(self):
+            self._refuse(Unavailable("too many connections", "close some, or try again"))
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._door.leave(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        in_head = self.idle
+        super().data_received(data)
+        if in_head:
+            self._note_head(len(data))
+
+    def _note_head(self, received: int) -> None:
+        self._head_bytes += received
+        if self._messages:
+            if self._head_bytes > HEAD_BYTES_MAX and self._announced() > HEAD_BYTES_MAX:
+                self._messages.clear()
+                self._refuse(_head_too_large())
+            self._begun_s, self._head_bytes = None, 0
+        elif self._head_bytes > HEAD_BYTES_MAX:
+            self._refuse(_head_too_large())
+        elif self._begun_s is None:
+            self._begun_s = self._loop.time()
+
+    def _announced(self) -> int:
+        """The bytes of the head that has just been read; what came with it may be its body."""
+        headers = getattr(self._messages[0][0], "raw_headers", ())
+        return sum(len(name) + len(value) + 4 for name, value in headers)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stalled_s = self._loop.time()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stalled_s = None
+
+    def overdue(self, now_s: float) -> None:
+        """Ends the connection when one of its times is up."""
+        if self.wire is None:
+            return
+        if self.wire.is_closing():
+            self._closing_s = self._closing_s or now_s
+            if now_s - self._closing_s >= STALL_S:
+                self.wire.abort()
+        elif self._stalled_s is not None and now_s - self._stalled_s >= STALL_S:
+            self.wire.abort()
+        elif self._begun_s is not None and now_s - self._begun_s >= ARRIVE_S:
+            self._refuse(Refused(408, f"the request's head did not arrive within {ARRIVE_S:g} s", "send it at once"))
+
+    def _refuse(self, error: JobctlError) -> None:
+        """Answers without waiting for the rest of a request, and closes."""
+        if self.transport is not None:
+            self.transport.write(raw_problem(error))
+        self.force_close()
+
+    def handle_error(
+        self,
+        request: BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> StreamResponse:
+        """aiohttp calls this for bytes that are no HTTP, and for what escaped a verb."""
+        if request.writer.output_size > 0:
+            raise ConnectionError("the answer has begun; only breaking it off tells the reader")
+        response = problem(_parse_error(exc, message) if status < 500 else surprise(exc or TimeoutError(), "http"))
+        response.force_close()
+        return response
+
+    def log_exception(self, *args: Any, **kw: Any) -> None:
+        """aiohttp's own complaints end up where ours do."""
+        surprise(kw.get("exc_info") or RuntimeError(str(args)), "connection")
+
+
+def _parse_error(exc: BaseException | None, message: str | None) -> Refused:
+    if isinstance(exc, LineTooLong):
+        return _head_too_large()
+    first = (message or "").partition("\n")[0].rstrip(": ")[:100]
+    return Refused(400, f"this is not an HTTP request: {first or 'it cannot be read'}", "speak HTTP/1.1")
+
+
+def _head_too_large() -> Refused:
+    return Refused(431, f"the request's headers have over {HEAD_BYTES_MAX // 1024} KiB", "send fewer or shorter ones")
+
+
+def raw_problem(error: JobctlError) -> bytes:
+    """A whole answer for a connection that is not in a state for aiohttp to answer on."""
+    status = error.status if isinstance(error, Refused) else error.http_status
+    body = document(error, status)
+    lines = [f"HTTP/1.1 {status} Refused", "Content-Type: application/problem+json", f"Content-Length: {len(body)}"]
+    lines += [f"{name}: {value}" for name, value in HEADERS]
+    return "\r\n".join([*lines, "Connection: close", "", ""]).encode("ascii") + body

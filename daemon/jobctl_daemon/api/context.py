@@ -1,0 +1,113 @@
+"""What the application hands to the API: everything a verb may use, and nothing it has to look for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from jobctl.clock import Clock
+from jobctl.model import Fact
+from jobctl.paths import Places
+from jobctl_daemon.execution.logs import LogFiles
+from jobctl_daemon.store import Store
+
+StopMode = Literal["cancel", "kill"]
+
+
+class Execution(Protocol):
+    """The part of execution that the API asks."""
+
+    async def stop(self, run_id: int, fence: int, mode: StopMode, grace_ms: int) -> None:
+        """Asks the runner that holds the attempt to stop it: TERM and after the grace KILL, or KILL now.
+
+        Returns when the request is on its way, not when the command is gone; an attempt nobody holds is no error.
+        """
+        ...
+
+    def runners(self) -> list[dict[str, Any]]:
+        """One object each: instance, pid, version, running, kill_by, draining."""
+        ...
+
+
+class ServiceBeat(Fact, frozen=True):
+    """How a background service is doing."""
+
+    beats: int
+    last_s: float
+    """Seconds since its last pass ended."""
+    error: str | None
+
+
+class StartLag(Fact, frozen=True):
+    """Start minus due of the runs started since the daemon began, in ms."""
+
+    count: int
+    p50_ms: float | None
+    p99_ms: float | None
+    max_ms: float | None
+
+
+class HealthReport(Fact, frozen=True):
+    """The daemon's own view of itself, for status and the health routes."""
+
+    stopping: bool
+    unready: str | None
+    """Why it cannot take work now; None: it can."""
+    services: dict[str, ServiceBeat]
+    start_lag: StartLag
+    warnings: list[str]
+    returns_after_reboot: bool
+    returns_after_reboot_why: str
+
+
+class Health(Protocol):
+    """The part of the application that knows how its services are."""
+
+    def snapshot(self) -> HealthReport: ...
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """What was found out about the host and the user at the start."""
+
+    timezone: str
+    timezone_from: str
+    tzdata: str
+    hostname: str
+    user: str
+    """The name of the user whom the daemon runs as; the uid where it has none."""
+    uid: int
+    login_path: str
+    """PATH for commands, unless the job says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings that the API shows or obeys."""
+
+    slots: int
+    connections: int = 256
+    strangers: int = 64
+    """Connections of one uid that is neither root nor the daemon's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the verbs work with."""
+
+    store: Store
+    clock: Clock
+    places: Places
+    settings: Settings
+    host: HostFacts
+    execution: Execution
+    logs: LogFiles
+    health: Health
+    stop: Callable[[], None]
+    """Begins the stopping sequence; returns at once."""
+    changed: Callable[[], None]
+    """Called after a write that may move what is due."""
+    epoch: int
+    pid: int
+    started_ms: int
+    """Wall time at which the daemon became ready, and below the same on the clock that never steps."""
+    started_boot_ms: int

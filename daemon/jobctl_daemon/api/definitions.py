@@ -1,0 +1,75 @@
+"""What verbs that take a definition have in common: checking it off the loop, and finding a name that is free."""
+
+import asyncio
+import pwd
+from collections.abc import Callable, Sequence
+from typing import ParamSpec, TypeVar
+
+from jobctl_daemon.api.call import Call
+from jobctl_daemon.api.limits import PAGE_MAX
+from jobctl_daemon.drafts import Circumstances, numbered
+from jobctl_daemon.rows import JobFilter
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def circumstances(call: Call) -> Circumstances:
+    """What is true for this request."""
+    host = call.services.host
+    return Circumstances(
+        now_ms=call.now_ms,
+        host_tz=host.timezone,
+        host_tz_known=not host.timezone_from.startswith("default"),
+        daemon_user=host.user,
+        caller_uid=call.caller.uid,
+        system=host.uid == 0,
+        path=host.login_path,
+        user_exists=user_exists,
+    )
+
+
+def user_exists(name: str) -> bool:
+    """May ask the network, so never on the loop."""
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
+
+
+async def checked(check: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Runs a check in a thread: hostile schedule texts and slow user directories hold up nobody else."""
+    return await asyncio.to_thread(check, *args, **kwargs)
+
+
+async def free_names(call: Call, made: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """For each made-up name one that no job of the caller has: itself, or with the next free number behind it."""
+    used = set(taken)
+    for base in set(made):
+        used |= await _names_with(call, base)
+    names = []
+    for base in made:
+        name, number = base, 1
+        while name in used:
+            number += 1
+            name = numbered(base, number)
+        used.add(name)
+        names.append(name)
+    return names
+
+
+async def _names_with(call: Call, part: str) -> set[str]:
+    names: set[str] = set()
+    cursor: str | None = None
+    while True:
+        wanted = JobFilter(q=part, done=True, limit=PAGE_MAX, cursor=cursor)
+        jobs, cursor = await call.services.store.jobs(call.caller, wanted)
+        names.update(job.name for job in jobs)
+        if cursor is None:
+            return names
+
+
+async def has_name(call: Call, name: str) -> bool:
+    """Whether a job of the caller is called exactly so."""
+    return name in await _names_with(call, name)

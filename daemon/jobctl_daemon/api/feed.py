@@ -1,0 +1,183 @@
+"""The event feed: what has just happened, kept in memory while somebody listens, and read from the store otherwise.
+
+Each event becomes bytes once, however many readers there are. A reader asks for what follows the event it has seen;
+nothing is queued for it, so one that is slow costs nothing: it falls back to the store, and in the end to a reset.
+"""
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Final, NamedTuple
+
+from jobctl import wire
+from jobctl.model import Event
+from jobctl_daemon.rows import Caller
+from jobctl_daemon.store import Store
+
+_TAIL_MAX: Final = 4096
+PAGE: Final = 500
+
+
+class Frame(NamedTuple):
+    """An event as its readers get it."""
+
+    id: int
+    kind: str
+    data: bytes
+
+
+def frame_of(event: Event) -> Frame:
+    """The event as a message of a stream (WHATWG HTML, 9.2): JSON has no line ends, so one data line is enough."""
+    return Frame(event.id, event.kind, message(event.kind, wire.encode(event), event.id))
+
+
+def message(kind: str, data: bytes, event_id: int) -> bytes:
+    """One message of the stream."""
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event_id, kind.encode("ascii", "replace"), data)
+
+
+class Feed:
+    """What the store's commits tell, for everybody who waits for it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._readers = 0
+        self._tail: list[Frame] = []
+        self._tail_after = 0
+        """The tail has every event with a greater number."""
+        self._bell: asyncio.Future[None] | None = None
+        self._runs: dict[int, set[asyncio.Future[None]]] = {}
+        self.newest = 0
+        self.closing = False
+
+    async def open(self) -> None:
+        """Listens; from here on no event is missed."""
+        self._store.listen(self._heard)
+        _, newest = await self._store.event_span()
+        self.newest = max(self.newest, newest)
+
+    def close(self) -> None:
+        """Wakes everybody for good: streams end."""
+        self.closing = True
+        self._ring()
+        for run_id in list(self._runs):
+            self._ring_run(run_id)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Keeps the tail while there is a reader."""
+        if self._readers == 0:
+            self._tail, self._tail_after = [], self.newest
+        self._readers += 1
+        try:
+            yield
+        finally:
+            self._readers -= 1
+            if self._readers == 0:
+                self._tail = []
+
+    async def after(self, event_id: int, caller: Caller) -> list[Frame]:
+        """Up to `PAGE` events that follow `event_id`: from memory, or from the store for who is behind."""
+        if event_id >= self.newest:
+            return []
+        if event_id >= self._tail_after and self._readers:
+            first = bisect_right(self._tail, event_id, key=lambda frame: frame.id)
+            return self._tail[first : first + PAGE]
+        return [frame_of(event) for event in await self._store.events(event_id, PAGE, caller)]
+
+    async def lost(self, event_id: int) -> bool:
+        """Whether events after `event_id` are no longer kept, or it is of another database's counting."""
+        if self._tail_after <= event_id <= self.newest and self._readers:
+            return False
+        oldest, newest = await self._store.event_span()
+        self.newest = max(self.newest, newest)
+        return event_id + 1 < oldest or event_id > self.newest
+
+    async def news(self, event_id: int, within_s: float) -> bool:
+        """Waits for an event after `event_id`; False when there was none in time or the feed closes."""
+        if event_id >= self.newest and not self.closing:
+            if self._bell is None:
+                self._bell = asyncio.get_running_loop().create_future()
+            await _rung(self._bell, within_s)
+        return event_id < self.newest and not self.closing
+
+    @contextmanager
+    def run(self, run_id: int) -> Iterator["RunWatch"]:
+        """Watches one run. Begin before reading its state, so that nothing falls between."""
+        watch = RunWatch(self._runs, run_id)
+        try:
+            yield watch
+        finally:
+            watch.end()
+
+    def _heard(self, events: Sequence[Event]) -> None:
+        if not events:
+            return
+        self.newest = max(self.newest, events[-1].id)
+        if self._readers:
+            self._keep(events)
+        if self._runs:
+            for event in events:
+                if event.run_id in self._runs:
+                    self._ring_run(event.run_id)
+        self._ring()
+
+    def _keep(self, events: Sequence[Event]) -> None:
+        self._tail += map(frame_of, events)
+        if len(self._tail) > 2 * _TAIL_MAX:
+            del self._tail[:-_TAIL_MAX]
+            self._tail_after = self._tail[0].id - 1
+
+    def _ring(self) -> None:
+        if self._bell is not None and not self._bell.done():
+            self._bell.set_result(None)
+        self._bell = None
+
+    def _ring_run(self, run_id: int) -> None:
+        for waiter in self._runs[run_id]:
+            if not waiter.done():
+                waiter.set_result(None)
+
+
+class RunWatch:
+    """Wakes its holder when something happens to one run."""
+
+    __slots__ = ("_runs", "_waiter", "run_id")
+
+    def __init__(self, runs: dict[int, set[asyncio.Future[None]]], run_id: int) -> None:
+        self._runs = runs
+        self.run_id = run_id
+        self._waiter = self._arm()
+
+    def _arm(self) -> asyncio.Future[None]:
+        waiter = asyncio.get_running_loop().create_future()
+        self._runs.setdefault(self.run_id, set()).add(waiter)
+        return waiter
+
+    def _disarm(self) -> None:
+        waiters = self._runs.get(self.run_id, set())
+        waiters.discard(self._waiter)
+        if not waiters:
+            self._runs.pop(self.run_id, None)
+
+    async def news(self, within_s: float) -> bool:
+        """Whether anything has happened to the run since the watch began or this was last True."""
+        await _rung(self._waiter, within_s)
+        if not self._waiter.done():
+            return False
+        self._disarm()
+        self._waiter = self._arm()
+        return True
+
+    def end(self) -> None:
+        self._disarm()
+
+
+async def _rung(bell: asyncio.Future[None], within_s: float) -> None:
+    """Waits for a future that others wait for too: it is shielded, so the first to lose patience spoils nothing."""
+    if bell.done():
+        return
+    with suppress(TimeoutError):
+        async with asyncio.timeout(within_s):
+            await asyncio.shield(bell)

@@ -1,0 +1,26 @@
+"""GET /v1/health/live and /ready: for whoever watches the daemon."""
+
+from aiohttp.web_response import StreamResponse
+
+from jobctl.errors import Unavailable
+from jobctl_daemon.api.answers import answer
+from jobctl_daemon.api.call import Call
+from jobctl_daemon.api.queries import NoQuery
+
+_OK = {"status": "ok"}
+
+
+async def live(call: Call) -> StreamResponse:
+    """The loop turns: this answer is the proof."""
+    call.query(NoQuery)
+    return answer(_OK)
+
+
+async def ready(call: Call) -> StreamResponse:
+    """It can take work; otherwise 503 with the reason."""
+    call.query(NoQuery)
+    report = call.services.health.snapshot()
+    reason = "the daemon is stopping" if report.stopping else report.unready
+    if reason is not None:
+        raise Unavailable(reason, "see `jobctl status`", details={"why": reason})
+    return answer(_OK)

@@ -1,0 +1,114 @@
+"""The one table of routes, and finding the one that a path means."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from aiohttp.web_response import StreamResponse
+
+from jobctl_daemon.api import (
+    add,
+    cancel,
+    daemon,
+    events,
+    health,
+    import_,
+    log,
+    ls,
+    next,  # noqa: A004  the verb is called so
+    pause,
+    resume,
+    rm,
+    run,
+    runs,
+    show,
+    status,
+    why,
+)
+from jobctl_daemon.api.call import Call
+
+Verb = Callable[[Call], Awaitable[StreamResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A method on a path; `{}` in the path stands for one segment."""
+
+    method: str
+    path: str
+    verb: Verb
+    any_protocol: bool = False
+    """Answered whatever protocol the caller speaks: what is needed to get out of a mismatch."""
+
+
+ROUTES: Final = (
+    Route("POST", "/v1/jobs", add.add),
+    Route("GET", "/v1/jobs", ls.ls),
+    Route("POST", "/v1/jobs/import", import_.import_),
+    Route("GET", "/v1/jobs/{}", show.job),
+    Route("DELETE", "/v1/jobs/{}", rm.rm),
+    Route("POST", "/v1/jobs/{}/pause", pause.pause),
+    Route("POST", "/v1/jobs/{}/resume", resume.resume),
+    Route("POST", "/v1/jobs/{}/runs", run.trigger),
+    Route("GET", "/v1/jobs/{}/runs", runs.of_job),
+    Route("GET", "/v1/jobs/{}/ledger", why.ledger),
+    Route("GET", "/v1/jobs/{}/next", next.of_job),
+    Route("POST", "/v1/runs", run.adhoc),
+    Route("GET", "/v1/runs", runs.runs),
+    Route("GET", "/v1/runs/{}", show.run),
+    Route("GET", "/v1/runs/{}/attempts", show.attempts),
+    Route("POST", "/v1/runs/{}/cancel", cancel.cancel),
+    Route("POST", "/v1/runs/{}/kill", cancel.kill),
+    Route("GET", "/v1/runs/{}/log", log.log),
+    Route("GET", "/v1/events", events.events),
+    Route("POST", "/v1/schedule/preview", next.preview),
+    Route("GET", "/v1/status", status.status, any_protocol=True),
+    Route("GET", "/v1/health/live", health.live),
+    Route("GET", "/v1/health/ready", health.ready),
+    Route("POST", "/v1/daemon/stop", daemon.stop, any_protocol=True),
+)
+
+
+class _Node:
+    """The routes that begin with the same segments."""
+
+    __slots__ = ("methods", "named", "param")
+
+    def __init__(self) -> None:
+        self.named: dict[str, _Node] = {}
+        self.param: _Node | None = None
+        self.methods: dict[str, Route] = {}
+
+
+def _tree() -> _Node:
+    root = _Node()
+    for route in ROUTES:
+        node = root
+        for segment in route.path.split("/")[1:]:
+            if segment == "{}":
+                node.param = node.param or _Node()
+                node = node.param
+            else:
+                node = node.named.setdefault(segment, _Node())
+        node.methods[route.method] = route
+    return root
+
+
+_TREE: Final = _tree()
+
+
+def find(path: str) -> tuple[Mapping[str, Route] | None, list[str]]:
+    """The methods of a path and its parameters as they stand there; None when there is nothing.
+
+    A named segment wins over a parameter, so a job that is called `import` is reached by its id.
+    """
+    node, params = _TREE, []
+    for segment in path.split("/")[1:]:
+        following = node.named.get(segment)
+        if following is None and node.param is not None and segment:
+            following = node.param
+            params.append(segment)
+        if following is None:
+            return None, []
+        node = following
+    return (node.methods, params) if node.methods else (None, [])

@@ -1,0 +1,51 @@
+"""GET /v1/runs and /v1/jobs/{id}/runs: what ran, runs and waits, newest first."""
+
+from aiohttp.web_response import StreamResponse
+
+from jobctl.states import RunState
+from jobctl_daemon.api.answers import page
+from jobctl_daemon.api.call import Call
+from jobctl_daemon.api.queries import Paged, words
+from jobctl_daemon.rows import RunFilter
+
+
+class OfJob(Paged, frozen=True):
+    """The audit trail of one job, paged by time."""
+
+    state: str | None = None
+    before: str | None = None
+    since: str | None = None
+
+
+class Which(OfJob, frozen=True):
+    """Runs of all jobs."""
+
+    owner: str | None = None
+    q: str | None = None
+
+
+async def runs(call: Call) -> StreamResponse:
+    """Runs of all jobs that match."""
+    which = call.query(Which)
+    return await _page(call, which, None, which.owner, which.q)
+
+
+async def of_job(call: Call) -> StreamResponse:
+    """Runs of one job that match."""
+    which = call.query(OfJob)
+    job = await call.services.store.job(call.caller, call.selector)
+    return await _page(call, which, job.id, None, None)
+
+
+async def _page(call: Call, which: OfJob, job_id: int | None, owner: str | None, q: str | None) -> StreamResponse:
+    wanted = RunFilter(
+        job_id=job_id,
+        states=words(which.state, RunState, "state"),
+        owner=owner,
+        q=q,
+        before_ms=call.instant(which.before, "before"),
+        since_ms=call.instant(which.since, "since"),
+        limit=which.limit,
+        cursor=which.cursor,
+    )
+    return page(*await call.services.store.runs(call.caller, wanted))

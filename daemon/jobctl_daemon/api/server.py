@@ -1,0 +1,75 @@
+"""The server: from the listening socket to the verbs, and its stopping sequence."""
+
+import asyncio
+import os
+
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http_parser import RawRequestMessage
+from aiohttp.streams import StreamReader
+from aiohttp.web_protocol import RequestHandler
+from aiohttp.web_request import BaseRequest
+from aiohttp.web_server import Server as HttpServer
+
+from jobctl_daemon.api.callers import Callers
+from jobctl_daemon.api.connection import Connection
+from jobctl_daemon.api.context import Services
+from jobctl_daemon.api.desk import Desk
+from jobctl_daemon.api.door import Door
+from jobctl_daemon.api.feed import Feed
+from jobctl_daemon.api.limits import BODY_BYTES_MAX
+from jobctl_daemon.api.listen import listen, remove
+
+
+class _Connections(HttpServer):
+    """aiohttp's server with our connections."""
+
+    def __init__(self, desk: Desk, door: Door, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(desk.answer, request_factory=self._request, loop=loop)
+        self._door = door
+
+    def __call__(self) -> RequestHandler:
+        return Connection(self, self._door, self._loop)
+
+    def _request(
+        self,
+        message: RawRequestMessage,
+        payload: StreamReader,
+        protocol: RequestHandler,
+        writer: AbstractStreamWriter,
+        task: "asyncio.Task[None]",
+    ) -> BaseRequest:
+        return BaseRequest(message, payload, protocol, writer, task, self._loop, client_max_size=BODY_BYTES_MAX)
+
+
+class Server:
+    """The API on the daemon's Unix socket. `start` once, `stop` once."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._listening: asyncio.Server | None = None
+        self._inode = 0
+
+    async def start(self) -> None:
+        """Binds, and answers from here on. Raises `InvalidInput` or `Unavailable` when the socket cannot be had."""
+        services = self._services
+        callers = Callers(services.host.uid, services.host.user)
+        self._feed = Feed(services.store)
+        await self._feed.open()
+        self._door = Door(callers, services.settings.connections, services.settings.strangers)
+        loop = asyncio.get_running_loop()
+        self._http = _Connections(Desk(services, self._feed, callers), self._door, loop)
+        channel = listen(services.places)
+        self._inode = os.lstat(services.places.socket).st_ino
+        self._listening = await loop.create_unix_server(self._http, sock=channel)
+
+    async def stop(self, within_s: float = 5.0) -> None:
+        """Takes no more connections, ends streams and waits, lets answers finish, then breaks off the rest."""
+        if self._listening is None:
+            return
+        self._listening.close()
+        remove(self._services.places, self._inode)
+        self._feed.close()
+        self._http.pre_shutdown()
+        await self._http.shutdown(within_s)
+        self._door.close()
+        self._listening = None

@@ -1,0 +1,185 @@
+"""Logs of attempts: where they are, and reading them by logical offset, that of all the command ever wrote.
+
+A log is one of three on disk (design/execution.md, "Start"):
+
+* plain: offsets are those of the file;
+* with a hole: the cap has punched out the middle while the command runs. Offsets are still those of the file;
+* compacted: after the end the hole is closed, head and tail stand together in a new file of the same name. The
+  attempt's row tells the logical size; what the file lacks of it is the middle.
+
+A reader keeps the file it has opened, so a compaction under its hands changes nothing for it.
+Only numbers make a path: names never reach this file.
+"""
+
+import os
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+_PAGE: Final = 4096
+_FOLDER: Final = 1000
+"""Runs in one folder."""
+_READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """The bytes from `start` to before `end` are gone."""
+
+    start: int
+    end: int
+
+    @property
+    def marker(self) -> bytes:
+        """What is shown in their place. It takes part in no offset."""
+        size = self.end - self.start
+        return b"\n[jobctl: %d bytes, from %d to %d, were removed by the log limit]\n" % (size, self.start, self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """`data` stands at `offset`; `dropped` is what was jumped over to get there from where it was asked for."""
+
+    offset: int
+    data: bytes
+    dropped: Dropped | None = None
+
+    @property
+    def end(self) -> int:
+        return self.offset + len(self.data)
+
+
+class LogFiles:
+    """The folder of all logs."""
+
+    __slots__ = ("directory",)
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+
+    def path(self, run_id: int, fence: int) -> str:
+        """Where the log of an attempt is."""
+        return os.path.join(self._folder(run_id), f"{int(run_id)}-{int(fence)}.log")
+
+    def create_dir(self, run_id: int, fence: int) -> str:
+        """Makes the folder of the log that is to be written, for nobody else; returns the log's path."""
+        os.makedirs(self._folder(run_id), mode=0o700, exist_ok=True)
+        return self.path(run_id, fence)
+
+    def open(self, run_id: int, fence: int, size: int | None = None) -> "LogReader | None":
+        """A reader, or None when there is no such log. `size` is the attempt's logical size once it has ended."""
+        try:
+            descriptor = os.open(self.path(run_id, fence), _READ_FLAGS)
+        except FileNotFoundError:
+            return None
+        try:
+            return LogReader(descriptor, size)
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    def remove(self, run_id: int, fence: int) -> None:
+        """Deletes a log; its folder too once it is empty. One that is gone already is no error."""
+        with suppress(FileNotFoundError):
+            os.unlink(self.path(run_id, fence))
+        with suppress(OSError):
+            os.rmdir(self._folder(run_id))
+
+    def _folder(self, run_id: int) -> str:
+        return os.path.join(self.directory, str(int(run_id) // _FOLDER))
+
+
+class LogReader:
+    """One open log. Not for two threads at once."""
+
+    __slots__ = ("_closed_gap", "_descriptor")
+
+    def __init__(self, descriptor: int, size: int | None) -> None:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise FileNotFoundError(f"{descriptor} is not a plain file")
+        self._descriptor = descriptor
+        self._closed_gap = _closed_gap(found.st_size, size)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def size(self) -> int:
+        """The logical size now."""
+        size = os.fstat(self._descriptor).st_size
+        gap = self._closed_gap
+        return size if gap is None else size + gap.end - gap.start
+
+    def dropped(self) -> Dropped | None:
+        """The bytes that are missing in the middle, if any."""
+        return self._closed_gap or self._hole_after(0)
+
+    def read(self, offset: int, limit: int) -> Chunk:
+        """Up to `limit` bytes from `offset` on, over a gap if there is one; without data at the end.
+
+        Ends before the next gap, so what a chunk holds is without a break.
+        """
+        gap = self._closed_gap
+        if gap is not None:
+            return self._read_compacted(gap, offset, limit)
+        while True:
+            start = self._data_from(offset)
+            if start is None:
+                return Chunk(offset, b"")
+            end = min(self._data_until(start), start + limit)
+            data = os.pread(self._descriptor, end - start, start)
+            # The cap may have punched between the look and the read: then those zeros were never written.
+            if self._data_from(offset) == start and self._data_until(start) >= start + len(data):
+                return Chunk(start, data, Dropped(self._hole_start(start), start) if start > offset else None)
+
+    def _read_compacted(self, gap: Dropped, offset: int, limit: int) -> Chunk:
+        if offset < gap.start:
+            return Chunk(offset, os.pread(self._descriptor, min(limit, gap.start - offset), offset))
+        start = max(offset, gap.end)
+        data = os.pread(self._descriptor, limit, start - (gap.end - gap.start))
+        return Chunk(start, data, gap if offset < gap.end else None)
+
+    # ── holes ──────────────────────────────────────────────
+
+    def _data_from(self, offset: int) -> int | None:
+        """Where data begins at or after `offset`; None at the end of the file."""
+        size = os.fstat(self._descriptor).st_size
+        if offset >= size:
+            return None
+        try:
+            return os.lseek(self._descriptor, offset, os.SEEK_DATA)
+        except OSError:  # ENXIO: a hole up to the end; EINVAL: a filesystem without holes
+            return offset
+
+    def _data_until(self, offset: int) -> int:
+        """Where data that begins at `offset` ends."""
+        try:
+            return os.lseek(self._descriptor, offset, os.SEEK_HOLE)
+        except OSError:
+            return os.fstat(self._descriptor).st_size
+
+    def _hole_start(self, end: int) -> int:
+        """Where the hole that ends at `end` begins."""
+        hole = self._hole_after(0)
+        return hole.start if hole is not None and hole.end == end else 0
+
+    def _hole_after(self, offset: int) -> Dropped | None:
+        size = os.fstat(self._descriptor).st_size
+        start = self._data_until(offset)
+        if start >= size:
+            return None
+        end = self._data_from(start)
+        return Dropped(start, end) if end is not None and end > start else None
+
+
+def _closed_gap(file_size: int, size: int | None) -> Dropped | None:
+    """The gap of a compacted log, from what its file lacks of the logical size.
+
+    The runner keeps half of the cap at each end, whole pages at the head and the tail from a page's beginning on; so
+    the head is the whole pages in the first half of the file (`runner/output.py`; the tests compare them).
+    """
+    if size is None or file_size >= size:
+        return None
+    head = file_size // (2 * _PAGE) * _PAGE
+    return Dropped(head, head + size - file_size)
