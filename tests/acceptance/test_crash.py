@@ -1,0 +1,173 @@
+"""kill -9 of jobd, of a runner, and of both, with commands at work."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kit.daemon import RealDaemon
+from kit.gate import Gates
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[RealDaemon]:
+    made = RealDaemon(tmp_path / "home")
+    made.start()
+    yield made
+    made.close()
+
+
+def _gone(pid: int) -> None:
+    """Waits until the process has ended."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    assert select.select([handle], [], [], 10)[0]
+    os.close(handle)
+
+
+def _pid(daemon: RealDaemon, run: dict[str, int]) -> int:
+    pid: int = daemon.client.attempts(run["id"])[-1]["pid"]
+    return pid
+
+
+def test_ten_commands_have_exact_results_after_the_daemon_was_killed(daemon: RealDaemon, tmp_path: Path) -> None:
+    gates = Gates(tmp_path / "gates")
+    endings = ["exit 0", "exit 3", "kill -9 $$", *["exit 0"] * 3, *["exit 7"] * 2, "kill -15 $$", "exit 0"]
+    runs = [daemon.run(gates.command(str(number), ending)) for number, ending in enumerate(endings)]
+    runs = [daemon.until_running(run) for run in runs]
+    follower = subprocess.Popen(
+        [sys.executable, "-m", "jobctl.cli.main", "--socket", daemon.socket, "log", "-f", "--run", str(runs[5]["id"])],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert follower.stdout is not None
+    assert follower.stdout.readline() == b"begin\n"
+    pids = [_pid(daemon, run) for run in runs]
+
+    daemon.kill9()
+    for number in range(3):
+        gates.open(str(number))
+        _gone(pids[number])
+    daemon.start()
+    for number in range(3, 10):
+        gates.open(str(number))
+    ended = [daemon.finished(run) for run in runs]
+
+    assert [run["exit_code"] for run in ended] == [0, 3, None, 0, 0, 0, 7, 7, None, 0]
+    assert [run["signal"] for run in ended] == [None, None, 9, *[None] * 5, 15, None]
+    assert [daemon.output(run) for run in ended] == [b"begin\nend\n"] * 10
+    assert sorted(gates.starts()) == sorted(map(str, range(10)))
+    assert follower.stdout.read() == b"end\n"
+    follower.stdout.close()
+    follower.wait(20)
+
+
+def test_a_survivor_still_holds_the_overlap_gate(daemon: RealDaemon, tmp_path: Path) -> None:
+    gates = Gates(tmp_path / "gates")
+    daemon.add("gated", gates.command("one"), overlap="skip")
+    run = daemon.until_running(daemon.client.trigger("gated", {}))
+
+    daemon.kill9()
+    daemon.start()
+    answer = subprocess.run(
+        [sys.executable, "-m", "jobctl.cli.main", "--socket", daemon.socket, "run", "gated"],
+        capture_output=True,
+        check=False,
+    )
+    gates.open("one")
+
+    assert answer.returncode == 5
+    assert daemon.finished(run)["state"] == "succeeded"
+
+
+def test_a_command_whose_runner_died_is_watched_to_its_end_and_lost(daemon: RealDaemon, tmp_path: Path) -> None:
+    gates = Gates(tmp_path / "gates")
+    runs = [daemon.until_running(daemon.run(gates.command(name))) for name in ("a", "b")]
+    for runner in daemon.client.status()["runners"]:
+        os.kill(runner["pid"], signal.SIGKILL)
+        _gone(runner["pid"])
+    later = daemon.finished(daemon.run(["/bin/echo", "later"]))
+    assert [daemon.client.run(run["id"])["state"] for run in runs] == ["running"] * 2
+    for name in ("a", "b"):
+        gates.open(name)
+    ended = [daemon.finished(run) for run in runs]
+    daemon._runners |= {runner["pid"] for runner in daemon.client.status()["runners"]}
+
+    assert later["state"] == "succeeded"
+    assert [run["class"] for run in ended] == ["lost", "lost"]
+    assert [daemon.output(run) for run in ended] == [b"begin\nend\n"] * 2
+    assert sorted(gates.starts()) == ["a", "b"]
+
+
+def test_when_daemon_and_runners_die_together_nothing_runs_twice(daemon: RealDaemon, tmp_path: Path) -> None:
+    gates = Gates(tmp_path / "gates")
+    runs = [daemon.until_running(daemon.run(gates.command(name))) for name in ("a", "b")]
+    pids = [_pid(daemon, run) for run in runs]
+    runners = [runner["pid"] for runner in daemon.client.status()["runners"]]
+    daemon.kill9()
+    for pid in runners:
+        os.kill(pid, signal.SIGKILL)
+        _gone(pid)
+    gates.open("a")
+    _gone(pids[0])
+    daemon.start()
+    gates.open("b")
+    ended = [daemon.finished(run) for run in runs]
+
+    assert [run["class"] for run in ended] == ["lost", "lost"]
+    assert sorted(gates.starts()) == ["a", "b"]
+
+
+def test_term_stops_the_daemon_and_leaves_commands_alone(daemon: RealDaemon, tmp_path: Path) -> None:
+    gates = Gates(tmp_path / "gates")
+    run = daemon.until_running(daemon.run(gates.command("one", "exit 4")))
+
+    assert daemon.stop() == 0
+    assert not Path(daemon.socket).exists()
+    gates.open("one")
+    daemon.start()
+
+    assert daemon.finished(run)["exit_code"] == 4
+
+
+def test_a_second_daemon_is_refused_and_told_who_holds_the_folder(daemon: RealDaemon) -> None:
+    second = subprocess.run(
+        [sys.executable, "-m", "jobctl_daemon", "--foreground"],
+        env=daemon.environ,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert daemon.process is not None
+
+    assert second.returncode == 5
+    assert str(daemon.process.pid) in second.stderr
+
+
+def test_hup_reads_the_settings_again_and_a_broken_file_changes_nothing(daemon: RealDaemon) -> None:
+    assert daemon.process is not None
+    config = daemon.home / "config"
+    config.mkdir(exist_ok=True)
+    (config / "jobd.toml").write_text("slots = 3\n")
+    daemon.process.send_signal(signal.SIGHUP)
+    for _ in range(1000):
+        if daemon.client.status()["slots"] == 3:
+            break
+    (config / "jobd.toml").write_text("slots = 'many'\n")
+    daemon.process.send_signal(signal.SIGHUP)
+    for _ in range(1000):
+        status = daemon.client.status()
+        if any("slots" in warning for warning in status["warnings"]):
+            break
+
+    assert status["slots"] == 3
+    assert any("slots" in warning for warning in status["warnings"])
+    assert daemon.finished(daemon.run(["/bin/true"]))["state"] == "succeeded"
