@@ -1,0 +1,39 @@
+"""`jobctl cancel`: ends runs politely."""
+
+from typing import Annotated
+
+import typer
+
+from jobctl.cli.changing import each
+from jobctl.cli.draft import named
+from jobctl.cli.select import active_runs
+from jobctl.cli.session import Session
+from jobctl.schedule.duration import parse_duration
+
+EXAMPLES = (
+    ("jobctl cancel 4812", "TERM, and KILL after the grace"),
+    ("jobctl cancel backup", "every active run of a job"),
+    ("jobctl cancel 4812 --grace 1m", ""),
+)
+
+Runs = Annotated[list[str], typer.Argument(metavar="RUN…", help="ids of runs; a job stands for its active runs")]
+
+
+def verb(
+    ctx: typer.Context,
+    runs: Runs,
+    grace: Annotated[str | None, typer.Option("--grace", metavar="DURATION", help="between TERM and KILL")] = None,
+) -> None:
+    """Stop runs: TERM to the whole group, the grace, then KILL. One that has not started never will."""
+    session: Session = ctx.obj
+    limit = grace
+    grace_s = None if limit is None else named("--grace", lambda: parse_duration(limit)) / 1000
+    client = session.writer()
+    found = [run for text in runs for run in active_runs(client, text)]
+    each(
+        session,
+        found,
+        lambda run: client.cancel_run(run["id"], grace_s),
+        lambda run: f"{'cancelled' if run['state'] == 'cancelled' else 'cancelling'} run {run['id']} of {run['job']}",
+        "id",
+    )

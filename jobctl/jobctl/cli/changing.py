@@ -1,0 +1,47 @@
+"""Doing one thing to several jobs or runs: each on its own, and what failed is told at the end."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from jobctl.cli.ending import Ended, How
+from jobctl.cli.session import Session
+from jobctl.errors import CallerError
+
+Item = dict[str, Any]
+
+
+def each(
+    session: Session, items: Iterable[Item], act: Callable[[Item], Item | None], said: Callable[[Item], str], name: str
+) -> None:
+    """`act` on every item; `said` is the line for a person. Some failed: their reasons on stderr, and *partly*.
+
+    When the only one fails, or all do, it is that error.
+    """
+    done: list[Item] = []
+    failed: list[tuple[Item, CallerError]] = []
+    for item in items:
+        try:
+            result = act(item) or item
+        except CallerError as error:
+            failed.append((item, error))
+            continue
+        done.append(result)
+        if not session.render.machine:
+            session.render.line(said(result))
+    if failed and not done:
+        raise failed[0][1]
+    _print(session, done, name)
+    if failed:
+        for item, reason in failed:
+            session.render.word(f"failed: {item[name]}: {reason.message}")
+        raise Ended(How.PARTLY)
+
+
+def _print(session: Session, done: list[Item], name: str) -> None:
+    render = session.render
+    if render.output == "json" and len(done) == 1:
+        render.json(done[0])
+    elif render.output in {"json", "ndjson"}:
+        render.items(done)
+    elif render.machine:
+        render.names(str(item[name]) for item in done)

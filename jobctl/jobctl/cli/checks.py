@@ -1,0 +1,164 @@
+"""What `jobctl doctor` looks at. Each check returns findings and never raises for what it finds."""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from jobctl import __version__
+from jobctl.cli import describe
+from jobctl.cli.session import Session
+from jobctl.errors import JobctlError
+
+BAD: Final = "bad"
+_DISK_BYTES_MIN: Final = 200_000_000
+_DISK_PART_MIN: Final = 0.05
+_SKEW_MS_MAX: Final = 2_000
+
+
+class Finding(NamedTuple):
+    """`level` is ok, note or bad; the hint says what to do."""
+
+    check: str
+    level: str
+    text: str
+    hint: str = ""
+
+
+def examine(session: Session) -> list[Finding]:
+    """All checks; those that need the daemon only when it answers."""
+    try:
+        status = session.reader().status()
+    except JobctlError as error:
+        why = str(error.details.get("why", error.message))
+        return [Finding("daemon", BAD, f"no daemon answers: {why}", error.hint), *_path(session)]
+    jobs = list(session.reader().jobs(done=None))
+    return [
+        Finding("daemon", "ok", f"answers at {status['socket']}, pid {status['pid']}"),
+        *_version(status),
+        *_clock(session, status),
+        *_zone(status),
+        *_folder(status),
+        *_disk(status),
+        *_reboot(status),
+        *_services(status),
+        *_job_states(status),
+        *_commands(session, jobs),
+        *_doubles(session, jobs),
+        *_path(session),
+    ]
+
+
+def _version(status: dict[str, Any]) -> Iterator[Finding]:
+    if status["version"] == __version__:
+        yield Finding("version", "ok", f"{__version__}, client and daemon")
+    else:
+        text = f"this program is {__version__}, the daemon {status['version']}"
+        yield Finding("version", "note", text, "restart it: jobctl daemon stop; jobctl daemon start; commands go on")
+
+
+def _clock(session: Session, status: dict[str, Any]) -> Iterator[Finding]:
+    from jobctl.cli.times import milliseconds
+
+    skew_ms = abs(milliseconds(status["now"]) - session.world.clock.now_ms())
+    if skew_ms > _SKEW_MS_MAX:
+        yield Finding(
+            "clock", BAD, f"the daemon's clock is {skew_ms / 1000:.1f} s away from this one", "is it overloaded?"
+        )
+    else:
+        yield Finding("clock", "ok", "the daemon and this program see the same time")
+
+
+def _zone(status: dict[str, Any]) -> Iterator[Finding]:
+    text = f"{status['timezone']}, from {status['timezone_from']}; tzdata {status['tzdata']}"
+    if str(status["timezone_from"]).startswith("default"):
+        yield Finding("zone", "note", text, "set the host's zone: timedatectl set-timezone, or link /etc/localtime")
+    else:
+        yield Finding("zone", "ok", text)
+
+
+def _folder(status: dict[str, Any]) -> Iterator[Finding]:
+    folder = str(status["state_dir"])
+    try:
+        mode = stat.S_IMODE(os.stat(folder).st_mode)
+    except OSError as error:
+        yield Finding("permissions", "note", f"cannot look at {folder}: {error.strerror}")
+        return
+    if mode & 0o077:
+        yield Finding("permissions", BAD, f"{folder} is open to others, mode {mode:04o}", f"chmod 700 {folder}")
+    else:
+        yield Finding("permissions", "ok", f"{folder} is closed to others")
+
+
+def _disk(status: dict[str, Any]) -> Iterator[Finding]:
+    try:
+        disk = os.statvfs(str(status["state_dir"]))
+    except OSError:
+        return
+    free, part = disk.f_bavail * disk.f_frsize, disk.f_bavail / max(1, disk.f_blocks)
+    database = describe.size(status["database_bytes"])
+    text = f"{describe.size(free)} free ({part:.0%}) at {status['state_dir']}; database {database}"
+    if free < _DISK_BYTES_MIN or part < _DISK_PART_MIN:
+        yield Finding("disk", BAD, text, "free some room: a full disk stops new runs")
+    else:
+        yield Finding("disk", "ok", text)
+
+
+def _reboot(status: dict[str, Any]) -> Iterator[Finding]:
+    why = str(status["returns_after_reboot_why"] or "")
+    if status["returns_after_reboot"]:
+        yield Finding("reboot", "ok", f"the daemon comes back: {why}" if why else "the daemon comes back")
+    else:
+        yield Finding("reboot", BAD, "the daemon does not come back after a reboot or logout", why)
+
+
+def _services(status: dict[str, Any]) -> Iterator[Finding]:
+    failing = {name: service["error"] for name, service in status["services"].items() if service.get("error")}
+    for name, error in failing.items():
+        yield Finding("service", BAD, f"{name}: {error}", "see jobd.log in the state folder")
+    for text in status["warnings"]:
+        yield Finding("daemon", BAD, str(text))
+
+
+def _job_states(status: dict[str, Any]) -> Iterator[Finding]:
+    for word in ("failed", "parked"):
+        if status["jobs"][word]:
+            yield Finding("jobs", BAD, f"{status['jobs'][word]} {word}", f"jobctl ls --state {word}")
+
+
+def _commands(session: Session, jobs: Iterable[dict[str, Any]]) -> Iterator[Finding]:
+    """Programs that are not there. Only those this user can judge: absolute paths, and names on PATH."""
+    from shutil import which
+
+    missing = []
+    for job in jobs:
+        command = job["target"].get("command")
+        if command and not which(command[0], path=session.world.environ.get("PATH")):
+            missing.append(f"{job['name']}: {command[0]}")
+    for text in missing:
+        yield Finding("command", BAD, f"not found or not executable: {text}", "correct the path, or install it")
+    if not missing:
+        yield Finding("command", "ok", "the programs of all jobs are there")
+
+
+def _doubles(session: Session, jobs: list[dict[str, Any]]) -> Iterator[Finding]:
+    """Jobs whose line is still active in a crontab: both would run."""
+    from jobctl.cli.doubles import doubles
+
+    found = list(doubles(jobs, session.world.uid))
+    for name, where in found:
+        yield Finding(
+            "double", BAD, f"{name} is also active in {where}: it runs twice", "jobctl import crontab --apply"
+        )
+    if not found:
+        yield Finding("double", "ok", "no job is also active in a crontab that can be read")
+
+
+def _path(session: Session) -> Iterator[Finding]:
+    from shutil import which
+
+    missing = [name for name in ("jobctl", "jobd") if which(name, path=session.world.environ.get("PATH")) is None]
+    if missing:
+        yield Finding("path", "note", f"{' and '.join(missing)} not on PATH", "add the folder of jobctl to PATH")
+    else:
+        yield Finding("path", "ok", "jobctl and jobd are on PATH")

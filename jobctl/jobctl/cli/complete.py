@@ -1,0 +1,90 @@
+"""What could come next on a command line: `jobctl __complete WORD…`, the last word being the unfinished one.
+
+Called by the completion scripts at every TAB: it starts no daemon, says nothing on errors, and gives up on a slow
+daemon well within a second.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from jobctl.cli.render import FORMATS
+from jobctl.cli.safe import cell
+from jobctl.cli.verbs import ALIASES, BY_WORDS, GROUPS, TOPICS, VERBS, Verb
+from jobctl.cli.world import World
+from jobctl.errors import JobctlError
+
+_CONNECT_S: Final = 0.2
+_ANSWER_S: Final = 0.4
+
+_JOBS: Final = ("run", "ls", "show", "pause", "resume", "rm", "runs", "log", "wait", "kill", "cancel", "why", "next",
+                "explain", "export crontab")  # fmt: skip
+_VALUES: Final = {
+    "-o": FORMATS, "--output": FORMATS, "--color": ("auto", "always", "never"), "--overlap": ("allow", "skip"),
+    "--misfire": ("once", "all", "skip"), "--runs": ("cancel",),
+    "--state": ("ok", "failed", "running", "paused", "done", "parked"),
+}  # fmt: skip
+
+Candidate = tuple[str, str]
+
+
+def complete(words: Sequence[str], world: World) -> None:
+    """Print the candidates, one a line, a tab and a description behind each."""
+    current = words[-1] if words else ""
+    found = _candidates(list(words[:-1]), current, world)
+    shown = [f"{value}\t{cell(text)}" for value, text in found if value.startswith(current) and cell(value) == value]
+    world.stdout.write("".join(line + "\n" for line in shown))
+
+
+def _candidates(before: list[str], current: str, world: World) -> Iterable[Candidate]:
+    if "--" in before:
+        return []
+    if before and before[-1] in _VALUES:
+        return [(value, "") for value in _VALUES[before[-1]]]
+    typed = [word for word in before if not word.startswith("-")]
+    if not typed:
+        return _first_words() if not current.startswith("-") else [("--help", ""), ("--version", "")]
+    word = ALIASES.get(typed[0], typed[0])
+    if word in GROUPS and len(typed) == 1:
+        return [(verb.words.split()[1], verb.summary) for verb in VERBS if verb.words.startswith(word + " ")]
+    verb = BY_WORDS.get(" ".join(typed[:2]) if word in GROUPS else word)
+    if verb is None:
+        return []
+    return _options(verb) if current.startswith("-") else _arguments(verb, world)
+
+
+def _first_words() -> list[Candidate]:
+    plain = [(verb.words, verb.summary) for verb in VERBS if " " not in verb.words]
+    return [*plain, *((group, "") for group in GROUPS)]
+
+
+def _options(verb: Verb) -> list[Candidate]:
+    from jobctl.cli.build import command_of
+
+    found: list[Candidate] = []
+    for param in command_of(verb).params:
+        found += [(name, getattr(param, "help", None) or "") for name in param.opts if name.startswith("--")]
+    return found
+
+
+def _arguments(verb: Verb, world: World) -> list[Candidate]:
+    if verb.words == "completion":
+        return [(shell, "") for shell in ("bash", "zsh", "fish")]
+    if verb.words == "help":
+        return [*_first_words(), *((topic, "topic") for topic in TOPICS)]
+    return _job_names(world) if verb.words in _JOBS else []
+
+
+def _job_names(world: World) -> list[Candidate]:
+    from jobctl.client.discover import AnyDaemon, places
+    from jobctl.client.transport import Request, UnixTransport
+
+    try:
+        daemon = AnyDaemon(
+            places(world.environ, world.uid, None).sockets, lambda path: UnixTransport(path, timeout_s=_CONNECT_S)
+        )
+        response = daemon(Request("GET", "/v1/jobs?limit=1000", timeout_s=_ANSWER_S))
+        jobs = json.loads(response.read())["items"] if response.status == 200 else []
+    except (JobctlError, ValueError, KeyError):
+        return []
+    return [(str(job["name"]), str((job.get("schedule") or {}).get("words", "by hand"))) for job in jobs]

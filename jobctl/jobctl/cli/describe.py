@@ -1,0 +1,122 @@
+"""Jobs and runs in a few words, the same in every verb."""
+
+from signal import Signals
+from typing import Any
+
+from jobctl.cli.table import Cell
+from jobctl.cli.times import Viewer, milliseconds, span, took
+
+_STATE_STYLES = {
+    "failed": "bad", "parked": "bad", "succeeded": "good", "running": "good", "paused": "warn", "skipped": "warn",
+    "cancelled": "warn",
+}  # fmt: skip
+_CLASS_WORDS = {"timed_out": "timed out", "oom": "out of memory", "spawn_error": "could not start"}
+
+
+def state(word: str, *, loud: bool = False) -> Cell:
+    """The state of a job or a run; trouble in capitals where the eye should stop."""
+    style = _STATE_STYLES.get(word, "")
+    return Cell(word.upper() if loud and style == "bad" else word, style=style)
+
+
+def signal_name(number: int) -> str:
+    try:
+        return Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def outcome(run: dict[str, Any]) -> str:
+    """How a run went: `ok`, `exit 1`, `SIGKILL`, `timed out`, `skipped: overlap`, or its state while it is active."""
+    word = str(run["state"])
+    if word == "succeeded":
+        return "ok"
+    if word == "skipped":
+        reason = run.get("reason") or run.get("outcome")
+        return f"skipped: {reason}" if reason and reason != "skipped" else "skipped"
+    if word != "failed":
+        return word
+    kind = str(run.get("class") or run.get("outcome") or "")
+    if kind in _CLASS_WORDS or kind in ("lost", "interrupted"):
+        return _CLASS_WORDS.get(kind, kind)
+    if run.get("signal") is not None:
+        return signal_name(int(run["signal"]))
+    if run.get("exit_code") is not None:
+        return f"exit {run['exit_code']}"
+    return kind or "failed"
+
+
+def target(job: dict[str, Any]) -> str:
+    """The command as a person would type it."""
+    what = job["target"]
+    if what.get("shell") is not None:
+        return str(what["shell"])
+    from shlex import join
+
+    return join(what.get("command") or [])
+
+
+def schedule(job: dict[str, Any]) -> str:
+    """The schedule as it was given, short enough for a table."""
+    plan = job.get("schedule")
+    if not plan:
+        return "by hand"
+    if plan.get("cron"):
+        return str(plan["cron"])
+    if plan.get("every"):
+        return f"every {span(plan['every'])}" if plan["every"] >= 1 else f"every {plan['every']}s"
+    if plan.get("at"):
+        return f"at {plan['at']}"
+    return "on boot" if plan.get("on_boot") else "on start" if plan.get("on_start") else "by hand"
+
+
+def next_run(job: dict[str, Any], viewer: Viewer) -> Cell:
+    at = job.get("next_run_at")
+    if at is None:
+        return Cell("")
+    relative = viewer.ago(at)
+    if relative.endswith("ago"):
+        relative = f"due {relative}"
+    return Cell(f"{relative}, {viewer.clock(at)}", relative)
+
+
+def last_run(job: dict[str, Any], viewer: Viewer) -> Cell:
+    last = job.get("last_run")
+    if not last:
+        return Cell("")
+    when = last.get("finished_at")
+    style = "bad" if last["state"] == "failed" else ""
+    return Cell(f"{outcome(last)}, {viewer.ago(when)}" if when else outcome(last), style=style)
+
+
+def run_time(run: dict[str, Any], viewer: Viewer) -> str:
+    """How long a run took, or has been running."""
+    if not run.get("started_at"):
+        return ""
+    begun_ms = milliseconds(run["started_at"])
+    if run.get("finished_at"):
+        return took((milliseconds(run["finished_at"]) - begun_ms) / 1000)
+    return f"{span((viewer.now_ms - begun_ms) / 1000)} so far"
+
+
+def paused(job: dict[str, Any], viewer: Viewer) -> str:
+    """`by ana 2d03h ago until Mon 06:00 CET: provider down`."""
+    words = []
+    if job.get("paused_by"):
+        words.append(f"by {job['paused_by']}")
+    if job.get("paused_since"):
+        words.append(viewer.ago(job["paused_since"]))
+    if job.get("paused_until"):
+        words.append(f"until {viewer.clock(job['paused_until'])}")
+    why = f": {job['paused_why']}" if job.get("paused_why") else ""
+    return " ".join(words) + why
+
+
+def size(count: int) -> str:
+    """Bytes as `640 B`, `9.5 kB`, `10 MB`: decimal, as in `--log-max 10MB`."""
+    value = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.3g} {unit}"
+        value /= 1000
+    return f"{value:.4g} TB"

@@ -1,0 +1,139 @@
+"""From the options of `add` and `run` to the body of a request, and the option types that both share."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from jobctl.cli.session import Session
+from jobctl.cli.times import rfc3339
+from jobctl.errors import InvalidInput
+
+WHEN = "When"
+WHAT = "What and as whom"
+LIMITS = "Limits and policies"
+ABOUT = "About it"
+
+Shell = Annotated[
+    str | None,
+    typer.Option("--shell", metavar="LINE", help="a line for /bin/sh -c instead of -- COMMAND", rich_help_panel=WHAT),
+]
+At = Annotated[
+    str | None,
+    typer.Option(
+        "--at", metavar="TIME", help="once: `17:30`, `tomorrow 09:00`, `2026-12-01T09:00Z`", rich_help_panel=WHEN
+    ),
+]
+In = Annotated[
+    str | None, typer.Option("--in", metavar="DURATION", help="once, after `10m`, `2h30m`, `1d`", rich_help_panel=WHEN)
+]
+Zone = Annotated[
+    str | None,
+    typer.Option("--tz", metavar="ZONE", help="its zone, as Europe/Berlin; else the host's", rich_help_panel=WHEN),
+]
+Env = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--env", metavar="K[=V]", help="a variable; without =V its value here, now; may repeat", rich_help_panel=WHAT
+    ),
+]
+Stdin = Annotated[
+    str | None, typer.Option("--stdin", metavar="TEXT", help="what the command reads", rich_help_panel=WHAT)
+]
+User = Annotated[
+    str | None, typer.Option("--user", metavar="NAME", help="as this user (root only)", rich_help_panel=WHAT)
+]
+Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="in this folder", rich_help_panel=WHAT)]
+Umask = Annotated[str | None, typer.Option("--umask", metavar="OCTAL", help="as 022", rich_help_panel=WHAT)]
+Timeout = Annotated[
+    str | None, typer.Option("--timeout", metavar="DURATION", help="stop a run after so long", rich_help_panel=LIMITS)
+]
+Grace = Annotated[
+    str | None, typer.Option("--grace", metavar="DURATION", help="between TERM and KILL (10s)", rich_help_panel=LIMITS)
+]
+LogMax = Annotated[
+    str | None,
+    typer.Option("--log-max", metavar="SIZE", help="keep at most so much output (10MB)", rich_help_panel=LIMITS),
+]
+Note = Annotated[
+    str | None, typer.Option("--note", metavar="TEXT", help="what a reader should know", rich_help_panel=ABOUT)
+]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        "--idempotency-key", "--key", metavar="KEY", help="the same key never makes a second one", rich_help_panel=ABOUT
+    ),
+]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="print the id only")]
+
+#: Options that go into the body under their own name, as they were written.
+_PLAIN = ("name", "stdin", "user", "umask", "nice", "timeout", "grace", "late_after", "overlap", "misfire",
+          "misfire_within", "log_max", "note")  # fmt: skip
+
+
+def target(session: Session, shell: str | None) -> dict[str, Any]:
+    """What is run: the words after `--`, or a line for the shell."""
+    command = session.command
+    if shell is not None and command is not None:
+        raise InvalidInput("--shell and -- COMMAND are two commands", "leave one of them out", field="--shell")
+    if shell is not None:
+        if not shell.strip():
+            raise InvalidInput("--shell is empty", "write a command line", field="--shell")
+        return {"shell": shell}
+    if not command:
+        raise InvalidInput("there is no command", "put it behind --, as in: jobctl add NAME --every 10m -- COMMAND ARG")
+    return {"command": command}
+
+
+def plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: options[name] for name in _PLAIN if options.get(name) is not None}
+
+
+def moment(session: Session, at: str | None, after: str | None, zone: str | None) -> str | None:
+    """The instant of `--at` or `--in`, in RFC 3339."""
+    from jobctl.schedule import host_zone, parse_duration, parse_when
+
+    now_ms = session.world.clock.now_ms()
+    if after is not None:
+        return rfc3339(now_ms + named("--in", lambda: parse_duration(after)))
+    if at is None:
+        return None
+    return rfc3339(named("--at", lambda: parse_when(at, now_ms, zone or host_zone()[0])))
+
+
+def named(option: str, read: Any) -> Any:
+    """What `read` returns; when it refuses, the error says which option it was."""
+    try:
+        return read()
+    except InvalidInput as error:
+        raise InvalidInput(f"{option}: {error.message}", error.hint, field=option) from error
+
+
+def variables(pairs: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
+    """`K=V` as written; `K` alone takes the caller's value, so that secrets need not be typed."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not name:
+            raise InvalidInput(f"--env {pair!r} has no name", "write it as NAME=VALUE", field="--env")
+        if not equals and name not in environ:
+            raise InvalidInput(
+                f"--env {name}: it is not set here", "write it as NAME=VALUE, or export it", field="--env"
+            )
+        found[name] = value if equals else environ[name]
+    return found
+
+
+def path(text: str | None) -> str | None:
+    """Absolute, from the caller's folder: the daemon has another one."""
+    return None if text is None else os.path.abspath(text)
+
+
+def unexpected(extra: Sequence[str], verb: str) -> None:
+    """Words that are neither the name nor behind `--`."""
+    if extra:
+        raise InvalidInput(
+            f"{extra[0]!r} is not expected here",
+            f"put the command behind --, as in: jobctl {verb} -- {' '.join(extra)}",
+        )

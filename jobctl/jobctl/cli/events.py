@@ -1,0 +1,78 @@
+"""`jobctl events`: every change of state, as it happens."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from jobctl.cli.patience import Patience
+from jobctl.cli.session import Session
+from jobctl.client.sync import Client
+from jobctl.errors import Unavailable, Unreachable
+
+EXAMPLES = (
+    ("jobctl events -f", "as it happens, also over a restart of the daemon"),
+    ("jobctl events -f -o ndjson | jq .kind", "one object a line"),
+    ("jobctl events --after 4711", "what was missed"),
+)
+
+
+def verb(
+    ctx: typer.Context,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="go on")] = False,
+    after: Annotated[
+        int | None, typer.Option("--after", metavar="N", min=0, help="only those with a higher number")
+    ] = None,
+    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="only one kind, as run.succeeded")] = None,
+) -> None:
+    """Print events: what changed, in the order it did. Numbers only grow, so `--after` resumes."""
+    session: Session = ctx.obj
+    client = session.reader()
+    if not follow:
+        shown = list(_stream(client, after, kind, follow=False))
+        if session.render.output == "json":
+            session.render.items(shown)
+        else:
+            for event in shown:
+                _print(session, event)
+        return
+    if session.render.output == "json":
+        session.common.output = session.render.output = "ndjson"
+    _follow(session, client, after, kind)
+
+
+def _follow(session: Session, client: Client, after: int | None, kind: str | None) -> None:
+    patience = Patience(session)
+    last = after
+    seen = False
+    while True:
+        try:
+            for event in _stream(client, last, kind, follow=True):
+                patience.answered()
+                seen, last = True, event["id"]
+                _print(session, event)
+        except (Unreachable, Unavailable) as error:
+            if not seen and session.socket is None:
+                raise
+            patience.missed(error)
+
+
+def _stream(client: Client, after: int | None, kind: str | None, *, follow: bool) -> Any:
+    for message in client.events(after=after, kind=kind, follow=follow):
+        if message.event == "reset":
+            after = int(message.id) if message.id.isdigit() else None
+            continue
+        yield json.loads(message.data)
+
+
+def _print(session: Session, event: dict[str, Any]) -> None:
+    render, viewer = session.render, session.viewer
+    if render.output in {"json", "ndjson"}:
+        render.json(event)
+        return
+    about = [f"job {event['job_id']}"] if event.get("job_id") is not None else []
+    about += [f"run {event['run_id']}"] if event.get("run_id") is not None else []
+    facts = [f"{name}={value}" for name, value in event.get("data", {}).items() if value is not None]
+    render.line(
+        f"{event['id']:>6}  {viewer.full(event['at'])}  {event['kind']:<15}  {' '.join([*about, *facts])}".rstrip()
+    )

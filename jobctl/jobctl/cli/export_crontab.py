@@ -1,0 +1,82 @@
+"""`jobctl export crontab`: jobs as a crontab, and as comments those that cron cannot express."""
+
+from typing import Annotated, Any
+
+import typer
+
+from jobctl.cli.safe import cell
+from jobctl.cli.select import All, Names, Owner, Query, Queue, Selector, State, Tag, named_jobs
+from jobctl.cli.session import Session
+from jobctl.errors import Conflict, Forbidden
+
+EXAMPLES = (
+    ("jobctl export crontab", "all jobs, on stdout"),
+    ("jobctl export crontab --tag crontab --to old.crontab", "what was imported, into a file"),
+    ("jobctl export crontab --system --all", "with a user column, for /etc/cron.d"),
+)
+
+
+def verb(
+    ctx: typer.Context,
+    names: Names = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="FILE", help="write here instead of stdout")] = None,
+    system: Annotated[bool, typer.Option("--system", help="with a user column, as in /etc/crontab")] = False,
+    query: Query = None,
+    state: State = None,
+    queue: Queue = None,
+    owner: Owner = None,
+    tag: Tag = None,
+    everything: All = False,
+) -> None:
+    """Write jobs as a crontab: schedules, commands, input after %, variables, CRON_TZ.
+
+    What cron cannot do (every 10 s, on start, time limits) becomes a comment with the reason. Without a selection all
+    jobs are written.
+    """
+    from jobctl.crontabs.export import export
+    from jobctl.schedule import host_zone
+
+    session: Session = ctx.obj
+    client = session.reader()
+    selector = Selector(list(names or ()), query, state, queue, owner, tag, everything)
+    asked = selector.names or selector.filters or everything
+    jobs = named_jobs(client, selector) if asked else client.jobs()
+    exported = export(jobs, caller=_caller(session), host_zone=host_zone()[0], system=system)
+    if to is not None:
+        _save(to, exported.data)
+    if session.render.machine:
+        comments = [{"name": name, "reason": reason} for name, reason in exported.comments]
+        text = exported.data.decode("utf-8", "backslashreplace")
+        session.render.json({"schema": 1, "crontab": text, "lines": exported.lines, "not_for_cron": comments})
+    elif to is None:
+        _print(session, exported.data)
+    for name, reason in exported.comments:
+        session.render.word(f"not for cron: {cell(name)}: {cell(reason)}")
+
+
+def _print(session: Session, data: bytes) -> None:
+    """As it is into a pipe; made safe on a terminal."""
+    if session.render.out.terminal:
+        for line in data.decode("utf-8", "surrogateescape").splitlines():
+            session.render.line(line)
+    else:
+        session.render.bytes(data)
+
+
+def _save(path: str, data: bytes) -> None:
+    try:
+        with open(path, "xb") as file:
+            file.write(data)
+    except FileExistsError as error:
+        raise Conflict(f"{path} exists already", "name a new file") from error
+    except OSError as error:
+        raise Forbidden(f"{path} cannot be written", details={"why": error.strerror}) from error
+
+
+def _caller(session: Session) -> Any:
+    import pwd
+
+    try:
+        return pwd.getpwuid(session.world.uid).pw_name
+    except KeyError:
+        return str(session.world.uid)

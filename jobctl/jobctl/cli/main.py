@@ -1,0 +1,110 @@
+"""The entry, and the only maker of exit codes.
+
+Nothing heavy is imported here: `--version` and `--help` are answered before Typer and the rest are loaded.
+
+| code | meaning |
+|---|---|
+| 0 | done |
+| 1 | it failed, there is trouble, or there are differences |
+| 2 | wrong usage |
+| 3 | not found |
+| 4 | daemon unreachable |
+| 5 | conflict |
+| 6 | no permission |
+| 7 | partly done |
+| 8 | versions do not match |
+| 70 | a bug of ours |
+| 124 | timed out |
+| 130 | interrupted |
+
+`wait`, `run --wait` and `run --follow` end with the command's own code, 128 + N for signal N.
+"""
+
+import os
+import sys
+
+from jobctl import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+    from jobctl.cli.ending import How
+    from jobctl.cli.world import World
+
+OK = 0
+TROUBLE = 1
+USAGE = 2
+BUG = 70
+TIMED_OUT = 124
+SIGNALLED = 128
+INTERRUPTED = 130
+
+
+def main() -> "NoReturn":
+    """The console script."""
+    arguments = sys.argv[1:]
+    if arguments == ["--version"]:
+        sys.stdout.write(f"jobctl {__version__}\n")
+        raise SystemExit(OK)
+    from jobctl.cli.world import real_world
+
+    raise SystemExit(run(arguments, real_world()))
+
+
+def run(arguments: "Sequence[str]", world: "World") -> int:
+    """Carry out one command line and say how it went. Never raises."""
+    from jobctl.cli.failure import report
+
+    try:
+        return _run(arguments, world)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _silence(world)
+        return OK
+    except BaseException as error:  # the border: nothing leaves but an exit code
+        if world.environ.get("JOBCTL_DEBUG"):
+            raise
+        return report(error, arguments, world) or BUG
+
+
+def _run(arguments: "Sequence[str]", world: "World") -> int:
+    from jobctl.cli.dispatch import dispatch
+    from jobctl.cli.ending import CommandEnded, Ended
+
+    try:
+        dispatch(arguments, world)
+    except Ended as ended:
+        return _code_of(ended.how)
+    except CommandEnded as ended:
+        return code_of_run(ended.run)
+    return OK
+
+
+def _code_of(how: "How") -> int:
+    codes = {"trouble": TROUBLE, "partly": 7, "timed out": TIMED_OUT, "not running": 4}
+    return codes[how.value]
+
+
+def code_of_run(run: "dict[str, object]") -> int:
+    """The exit code of a run that is over: its command's own where it has one."""
+    if run["state"] == "succeeded":
+        return OK
+    if run["state"] == "failed" and run.get("class") == "timed_out":
+        return TIMED_OUT
+    if run["state"] != "failed":
+        return TROUBLE
+    code, signal = run.get("exit_code"), run.get("signal")
+    if isinstance(signal, int):
+        return SIGNALLED + signal
+    return code if isinstance(code, int) and 0 < code < 256 else TROUBLE
+
+
+def _silence(world: "World") -> None:
+    """Whoever read our output has gone: what is still buffered must not fail at exit either."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), world.stdout.fileno())
+    except (OSError, ValueError):
+        return

@@ -1,0 +1,77 @@
+"""`jobctl next`: when a schedule or a job fires."""
+
+from typing import Annotated, Any
+
+import typer
+
+from jobctl.cli.expression import is_expression, preview_of
+from jobctl.cli.select import find_job
+from jobctl.cli.session import Session, instant
+from jobctl.cli.table import Column
+from jobctl.cli.times import milliseconds, of_fire
+from jobctl.errors import InvalidInput
+
+EXAMPLES = (
+    ('jobctl next "0 3 * * *"', "needs no daemon"),
+    ('jobctl next "30 2 * * *" --tz Europe/Berlin --from 2027-03-27', "around a clock change"),
+    ("jobctl next backup -n 3", "a job, with its own zone"),
+    ('jobctl next "every 90m" --json', ""),
+)
+NOTES = {"gap": "the clock goes forward over it", "overlap": "the clock goes back: this time occurs twice"}
+
+What = Annotated[
+    list[str], typer.Argument(metavar="EXPRESSION|JOB", help="five fields, @daily, `every 10m`; else a job")
+]
+Zone = Annotated[str | None, typer.Option("--tz", metavar="ZONE", help="zone of an expression; else the host's")]
+
+
+def verb(
+    ctx: typer.Context,
+    what: What,
+    n: Annotated[int, typer.Option("-n", "--number", metavar="N", min=0, max=1000, help="how many fires (5)")] = 5,
+    since: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="after this instant instead of now")
+    ] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="not after this instant")] = None,
+    tz: Zone = None,
+) -> None:
+    """Show the next fires of an expression or of a job, with zone and clock changes."""
+    session: Session = ctx.obj
+    found = preview_for(session, what, n=n, since=since, until=until, zone=tz)
+    render = session.render
+    if render.output in {"json", "ndjson"}:
+        render.items({key: fire[key] for key in ("at", "local", "note")} for fire in found["items"])
+    elif render.output in {"name", "csv"}:
+        render.names(fire["at"] for fire in found["items"])
+    elif not found["items"]:
+        render.word("it never fires" if until is None else "it does not fire before then")
+    else:
+        show_fires(session, found["items"])
+
+
+def preview_for(
+    session: Session, what: list[str], *, n: int, since: str | None, until: str | None, zone: str | None
+) -> dict[str, Any]:
+    """The Preview of an expression, computed here, or of a job, asked of the daemon."""
+    text = " ".join(what)
+    first, last = (
+        instant(session, since, option="--from", zone=zone),
+        instant(session, until, option="--until", zone=zone),
+    )
+    if is_expression(text):
+        now_ms = milliseconds(first) if first else session.world.clock.now_ms()
+        return preview_of(text, now_ms=now_ms, n=n, until_ms=milliseconds(last) if last else None, zone=zone)
+    if zone is not None:
+        raise InvalidInput("a job has its own zone", "--tz is for expressions", field="--tz")
+    client = session.reader()
+    return client.job_next(find_job(client, text)["id"], n, first, last)
+
+
+def show_fires(session: Session, fires: list[dict[str, Any]]) -> None:
+    viewer = session.viewer
+    columns = [Column("NEXT"), Column("IN"), Column("UTC", drops=1)]
+    rows: list[list[str]] = [[of_fire(fire), viewer.ago(fire["at"]), fire["at"]] for fire in fires]
+    if any(fire["note"] for fire in fires):
+        columns.append(Column("NOTE", shrinks=20))
+        rows = [[*row, NOTES.get(fire["note"] or "", "")] for row, fire in zip(rows, fires, strict=True)]
+    session.render.table(columns, rows)

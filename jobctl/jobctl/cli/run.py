@@ -1,0 +1,129 @@
+"""`jobctl run`: a job now, or a command once."""
+
+# ruff: noqa: ARG001  the options are read together, as ctx.params
+
+import os
+from typing import Annotated, Any
+
+import typer
+
+from jobctl.cli import describe, draft
+from jobctl.cli.ending import CommandEnded
+from jobctl.cli.follow import follow_log, is_active, log_writer, until_over, until_started
+from jobctl.cli.select import find_job
+from jobctl.cli.session import Session
+from jobctl.client.sync import Client
+from jobctl.errors import InvalidInput, NotFound
+
+EXAMPLES = (
+    ("jobctl run backup", "now, whatever its schedule"),
+    ("jobctl run backup --follow", "with its output; ends with its exit code"),
+    ("jobctl run -- make -C /srv/site all", "a command once, here and with this PATH"),
+    ("jobctl run --in 10m -- systemctl restart web", "once, later"),
+    ("jobctl run import --key order-4711", "the same key never runs twice"),
+)
+#: What belongs to a job itself: only a command of its own takes it.
+_OF_COMMANDS = ("shell", "name", "env", "stdin", "user", "cwd", "umask", "timeout", "grace", "log_max", "note")
+
+
+def verb(
+    ctx: typer.Context,
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[JOB]", help="a job, by name or id", show_default=False)
+    ] = None,
+    at: draft.At = None,
+    after: draft.In = None,
+    tz: draft.Zone = None,
+    shell: draft.Shell = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="how to call the run", rich_help_panel=draft.ABOUT)
+    ] = None,
+    env: draft.Env = None,
+    stdin: draft.Stdin = None,
+    user: draft.User = None,
+    cwd: draft.Cwd = None,
+    umask: draft.Umask = None,
+    timeout: draft.Timeout = None,
+    grace: draft.Grace = None,
+    log_max: draft.LogMax = None,
+    note: draft.Note = None,
+    idempotency_key: draft.Key = None,
+    wait: Annotated[bool, typer.Option("--wait", help="wait, and end with the command's exit code")] = False,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="show its output, and end with its exit code")] = False,
+    quiet: draft.Quiet = False,
+) -> None:
+    """Run a job now, or a command once. A run goes on when you stop watching it."""
+    session: Session = ctx.obj
+    job, extra = (words[0], words[1:]) if words else (None, [])
+    draft.unexpected(extra, "run")
+    client = session.writer()
+    run = _of_job(session, client, job, ctx.params) if job else _of_command(session, client, ctx.params)
+    _announce(session, run, quiet=quiet, watched=wait or follow)
+    if follow:
+        run = until_started(session, client, run)
+        if run["started_at"]:
+            write, finish = log_writer(session, raw=False)
+            follow_log(session, client, run, write=write)
+            finish()
+    if wait or follow:
+        end(session, until_over(session, client, run), quiet=quiet)
+
+
+def _of_job(session: Session, client: Client, job: str, options: dict[str, Any]) -> dict[str, Any]:
+    given = [name for name in _OF_COMMANDS if options[name]]
+    if session.command is not None or given:
+        what = "-- COMMAND" if session.command is not None else "--" + given[0].replace("_", "-")
+        raise InvalidInput(f"{what} is for a command of its own, and {job!r} is a job", "leave one of them out")
+    at = draft.moment(session, options["at"], options["after"], options["tz"])
+    body = {"run_at": at} if at else {}
+    try:
+        return client.trigger(job, body, options["idempotency_key"])
+    except NotFound:
+        find_job(client, job)  # names the nearest
+        raise
+
+
+def _of_command(session: Session, client: Client, options: dict[str, Any]) -> dict[str, Any]:
+    if session.command is None and options["shell"] is None:
+        raise InvalidInput("run what?", "name a job, or put a command behind --")
+    environ = session.world.environ
+    body = draft.plain(options)
+    body |= {"target": draft.target(session, options["shell"]), "cwd": draft.path(options["cwd"]) or os.getcwd()}
+    taken = {"PATH": environ["PATH"]} if environ.get("PATH") else {}
+    body["env"] = taken | draft.variables(options["env"] or (), environ)
+    at = draft.moment(session, options["at"], options["after"], options["tz"])
+    return client.create_run(body | ({"run_at": at} if at else {}), options["idempotency_key"])
+
+
+def _announce(session: Session, run: dict[str, Any], *, quiet: bool, watched: bool) -> None:
+    render = session.render
+    if quiet:
+        render.line(str(run["id"]))
+        return
+    if render.machine and watched:
+        return  # one document: the run when it is over
+    if render.machine:
+        print_run(session, run)
+        return
+    when = "" if run["state"] != "scheduled" else f", due {session.viewer.both(run['due_at'])}"
+    text = f"run {run['id']} of {run['job']}{when}"
+    (render.word if watched else render.line)(text)
+
+
+def print_run(session: Session, run: dict[str, Any]) -> None:
+    if session.render.output in {"name", "csv"}:
+        session.render.names([str(run["id"])])
+    else:
+        session.render.json(run)
+
+
+def end(session: Session, run: dict[str, Any], *, quiet: bool = False) -> None:
+    """Say how it went and end as the command did."""
+    if session.render.machine:
+        print_run(session, run)
+    elif not quiet and not is_active(run):
+        taken = describe.run_time(run, session.viewer)
+        session.render.word(
+            f"run {run['id']} of {run['job']}: {describe.outcome(run)}" + (f" after {taken}" if taken else "")
+        )
+    raise CommandEnded(run)

@@ -1,0 +1,103 @@
+"""One invocation of one verb: its world, its common options, its printer and the daemon it talks to."""
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from jobctl.cli.render import Render
+from jobctl.cli.times import Viewer
+from jobctl.cli.world import World
+from jobctl.client.discover import AnyDaemon, Places, places
+from jobctl.client.sync import Client
+from jobctl.errors import InvalidInput, Unreachable
+
+
+@dataclass
+class Common:
+    """The options that every verb takes."""
+
+    output: str = "table"
+    socket: str | None = None
+    colour: str = "auto"
+    utc: bool = False
+    no_start: bool = False
+
+
+@dataclass
+class Session:
+    """What a verb is given, as `ctx.obj`. `command` is what followed `--`, None when there was none."""
+
+    world: World
+    common: Common = field(default_factory=Common)
+    command: list[str] | None = None
+
+    @cached_property
+    def render(self) -> Render:
+        world = self.world
+        return Render(world.stdout, world.stderr, world.environ, self.common.output, self.common.colour)
+
+    @property
+    def viewer(self) -> Viewer:
+        return Viewer(self.world.clock.now_ms(), utc=self.common.utc)
+
+    @cached_property
+    def places(self) -> Places:
+        return places(self.world.environ, self.world.uid, self.common.socket)
+
+    @cached_property
+    def _transport(self) -> AnyDaemon:
+        return AnyDaemon(self.places.sockets)
+
+    @property
+    def socket(self) -> str | None:
+        """The socket of the daemon that answered, once one has."""
+        return self._transport.socket
+
+    def reader(self) -> Client:
+        """For reading: never starts a daemon."""
+        return Client(self._transport)
+
+    def writer(self) -> Client:
+        """For writing: starts the user's daemon when none answers, and says so."""
+        client = self.reader()
+        if self._transport.socket is None:
+            try:
+                next(client.jobs(limit=1), None)
+            except Unreachable as error:
+                self._start(error)
+        return client
+
+    def _start(self, error: Unreachable) -> None:
+        if self.common.no_start or self.places.named:
+            raise error
+        from jobctl.client.start import start_daemon
+        from jobctl.paths import daemon_places
+
+        own = daemon_places(self.world.environ, self.world.uid)
+        status = start_daemon(own.socket, self.world.clock)
+        self._transport.socket = own.socket
+        self.render.word(
+            f"started a daemon, pid {status.get('pid')}, its files in {own.state_dir} (`jobctl daemon stop` stops it)"
+        )
+
+
+_DURATION = re.compile(r"(?:[0-9]+(?:ms|[wdhms])\s?)+")
+
+
+def instant(
+    session: Session, text: str | None, *, past: bool = False, option: str = "--at", zone: str | None = None
+) -> str | None:
+    """RFC 3339 of an instant that a person wrote; `2h` alone is `past` ago for options that look back."""
+    if text is None:
+        return None
+    from jobctl.cli.times import rfc3339
+    from jobctl.schedule import host_zone, parse_duration, parse_when
+
+    now_ms = session.world.clock.now_ms()
+    bare = text.strip().removesuffix(" ago")
+    try:
+        if past and _DURATION.fullmatch(bare):
+            return rfc3339(now_ms - parse_duration(bare))
+        return rfc3339(parse_when(text, now_ms, zone or ("UTC" if session.common.utc else host_zone()[0])))
+    except InvalidInput as error:
+        raise InvalidInput(f"{option}: {error.message}", error.hint, field=option) from error

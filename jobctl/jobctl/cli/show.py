@@ -1,0 +1,173 @@
+"""`jobctl show`: one job or one run, all of it."""
+
+from typing import Annotated, Any
+
+import typer
+
+from jobctl.cli import describe
+from jobctl.cli.added import policy
+from jobctl.cli.select import find_job, find_run
+from jobctl.cli.session import Session
+from jobctl.cli.times import of_fire, took
+from jobctl.client.sync import Client
+from jobctl.errors import InvalidInput, NotFound
+
+EXAMPLES = (
+    ("jobctl show backup", ""),
+    ("jobctl show 12", "job 12, else run 12"),
+    ("jobctl show 4812 --run", "a run, whatever jobs there are"),
+    ("jobctl show backup --json | jq .next_run_at", ""),
+)
+_RUNS = 5
+_FIRES = 3
+
+Fact = tuple[str, str]
+
+
+def verb(
+    ctx: typer.Context,
+    which: Annotated[str, typer.Argument(metavar="JOB|RUN", help="a job's name, id or uid, else a run's id")],
+    run: Annotated[bool, typer.Option("--run", help="it is a run")] = False,
+    job: Annotated[bool, typer.Option("--job", help="it is a job")] = False,
+) -> None:
+    """Show everything about one job or run. A number is a job when there is one, else a run."""
+    session: Session = ctx.obj
+    if run and job:
+        raise InvalidInput("--run and --job exclude each other", "leave one of them out")
+    client = session.reader()
+    if run or (not job and which.isdigit() and not _is_job(client, which)):
+        _show_run(session, client, find_run(client, which))
+    else:
+        _show_job(session, client, find_job(client, which))
+
+
+def _is_job(client: Client, ident: str) -> bool:
+    try:
+        client.job(ident)
+    except NotFound:
+        return False
+    return True
+
+
+def _show_job(session: Session, client: Client, job: dict[str, Any]) -> None:
+    render = session.render
+    if render.machine:
+        _machine(session, job, str(job["name"]))
+        return
+    runs = list(client.job_runs(job["id"], limit=_RUNS))
+    preview = client.job_next(job["id"], _FIRES) if job["schedule"] and not job["error"] else {}
+    state = str(describe.state(job["state"], loud=True).text)
+    render.line(f"{job['name']}   {state}   id {job['id']}")
+    _print(session, [*_job_facts(session, job, preview), *_run_lines(session, runs)])
+
+
+def _job_facts(session: Session, job: dict[str, Any], preview: dict[str, Any]) -> list[Fact]:
+    viewer, plan = session.viewer, job["schedule"]
+    facts: list[Fact] = [("command", describe.target(job))]
+    facts.append(("runs as", f"{job['user'] or job['owner']}" + (f" in {job['cwd']}" if job["cwd"] else "")))
+    if plan is None:
+        facts.append(("schedule", "by hand only"))
+    else:
+        facts.append(("schedule", f"{describe.schedule(job)}   {plan['words']}, {plan['timezone']}"))
+        facts += _extras(plan)
+    if job["error"]:
+        facts.append(("parked", job["error"]))
+    if job["paused"]:
+        facts.append(("paused", describe.paused(job, viewer)))
+    for index, fire in enumerate(preview.get("items", ())):
+        facts.append(("next" if index == 0 else "", f"{of_fire(fire)}, {viewer.ago(fire['at'])}"))
+    facts.append(("policy", policy(job)))
+    given = (("stdin", "stdin"), ("payload", "payload_ref"), ("env file", "env_file"), ("note", "note"))
+    facts += [(label, str(job[name])) for label, name in given if job[name]]
+    facts += [("env", f"{name}={value}") for name, value in job["env"].items()]
+    facts.append(("umask", f"{job['umask']}   nice {job['nice']}   queue {job['queue']}"))
+    if job["tags"]:
+        facts.append(("tags", " ".join(job["tags"])))
+    facts.append(
+        (
+            "added",
+            f"{viewer.both(job['created_at'])}   from {job['source']}, version {job['version']}, uid {job['uid']}",
+        )
+    )
+    return facts
+
+
+def _extras(plan: dict[str, Any]) -> list[Fact]:
+    words = [f"jitter up to {plan['jitter']:g}s"] if plan.get("jitter") else []
+    words += [
+        f"{name.replace('_', ' ')} {plan[name]}"
+        for name in ("dst_gap", "dst_overlap")
+        if plan.get(name, "auto") != "auto"
+    ]
+    return [("", ", ".join(words))] if words else []
+
+
+def _run_lines(session: Session, runs: list[dict[str, Any]]) -> list[Fact]:
+    viewer = session.viewer
+    lines = []
+    for index, run in enumerate(runs):
+        taken = describe.run_time(run, viewer)
+        at = viewer.both(run["started_at"] or run["due_at"])
+        text = f"run {run['id']}  {describe.outcome(run)}" + (f" after {taken}" if run["finished_at"] and taken else "")
+        lines.append(("last" if index == 0 else "", f"{text}   {at}"))
+    return lines or [("last", "has not run yet")]
+
+
+def _show_run(session: Session, client: Client, run: dict[str, Any]) -> None:
+    render = session.render
+    if render.machine:
+        _machine(session, run, str(run["id"]))
+        return
+    render.line(f"run {run['id']} of {run['job']}   {describe.outcome(run)}")
+    _print(session, _run_facts(session, run))
+    for attempt in client.attempts(run["id"]):
+        _print(session, _attempt_facts(session, attempt))
+
+
+def _run_facts(session: Session, run: dict[str, Any]) -> list[Fact]:
+    viewer = session.viewer
+    facts = [("trigger", f"{run['trigger']}, version {run['version']} of the job"), ("due", viewer.both(run["due_at"]))]
+    if run["scheduled_at"] != run["due_at"]:
+        facts.insert(1, ("scheduled", viewer.both(run["scheduled_at"])))
+    for label in ("started", "finished"):
+        if run[f"{label}_at"]:
+            late = "   late" if label == "started" and run["late"] else ""
+            facts.append((label, viewer.both(run[f"{label}_at"]) + late))
+    if describe.run_time(run, viewer):
+        facts.append(("took", describe.run_time(run, viewer)))
+    if run["reason"]:
+        facts.append(("reason", run["reason"]))
+    if run["coalesced"]:
+        facts.append(("stands for", f"{run['coalesced']} more occurrences"))
+    facts.append(("key", run["key"]))
+    return facts
+
+
+def _attempt_facts(session: Session, attempt: dict[str, Any]) -> list[Fact]:
+    words = [f"pid {attempt['pid']}" if attempt["pid"] else "not started"]
+    if attempt["cpu"] is not None:
+        words.append(f"cpu {took(attempt['cpu'])}")
+    if attempt["max_rss"]:
+        words.append(f"memory at least {describe.size(attempt['max_rss'])}")
+    if attempt["log_size"] is not None:
+        dropped = f", {describe.size(attempt['log_dropped'])} of it dropped" if attempt["log_dropped"] else ""
+        words.append(f"log {describe.size(attempt['log_size'])}{dropped}")
+    facts = [(f"attempt {attempt['attempt']}", ", ".join(words))]
+    if attempt["detail"]:
+        facts.append(("", attempt["detail"]))
+    facts += [("", f"{name} sent {session.viewer.clock(at)}") for at, name in attempt["signals"]]
+    if attempt["left_behind"]:
+        facts.append(("", "left running: pid " + ", ".join(map(str, attempt["left_behind"]))))
+    return facts
+
+
+def _machine(session: Session, item: dict[str, Any], name: str) -> None:
+    if session.render.output in {"name", "csv"}:
+        session.render.names([name])
+    else:
+        session.render.json(item)
+
+
+def _print(session: Session, facts: list[Fact]) -> None:
+    for label, text in facts:
+        session.render.line(f"  {label:<10} {text}")

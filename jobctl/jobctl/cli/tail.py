@@ -1,0 +1,34 @@
+"""Where the last lines of a log begin, read from its end in growing steps."""
+
+from typing import Final
+
+from jobctl.client.sync import Client
+
+_STEP_BYTES: Final = 16_384
+_GROWTH: Final = 4
+_BYTES_MAX: Final = 1 << 26
+
+
+def tail_offset(client: Client, run_id: int, attempt: int | None, lines: int) -> int:
+    """The logical offset of the last `lines` lines; a last line without its newline counts."""
+    step = _STEP_BYTES
+    while True:
+        answer = client.log(run_id, attempt=attempt, offset=-step)
+        begin, size = int(answer.headers.get("jobctl-log-offset", 0)), int(answer.headers.get("jobctl-log-size", 0))
+        data = answer.read()
+        at = _last_lines(data, lines)
+        if at > 0 or begin == 0 or step >= _BYTES_MAX:
+            return size - (len(data) - at)
+        step *= _GROWTH
+
+
+def _last_lines(data: bytes, lines: int) -> int:
+    """Where they begin in `data`; 0 when it may hold too few."""
+    if lines == 0:
+        return len(data)
+    at = len(data) - 1 if data.endswith(b"\n") else len(data)
+    for _ in range(lines):
+        at = data.rfind(b"\n", 0, at)
+        if at < 0:
+            return 0
+    return at + 1

@@ -1,0 +1,124 @@
+"""The texts of `jobctl help TOPIC`."""
+
+from typing import Final
+
+_TIME = """\
+Times
+
+What you write
+  in 10m, 2h30m            from now: units w d h m s ms, the largest first
+  17:30                    the next half past five
+  tomorrow 09:00, mon 09:00
+  2026-12-01 09:00         in the zone of --tz, else the host's
+  2026-12-01 09:00 Europe/Berlin, 2026-12-01T09:00Z, 2026-12-01T09:00+01:00, @1796115600
+  --since and --from look back: --since 2h is two hours ago
+
+Zones
+  A job has one zone: --tz when it was added, else the host's (/etc/localtime, /etc/timezone), else UTC.
+  The TZ of your shell changes only how times are shown to you; --utc shows UTC.
+
+Clock changes
+  A fixed time that the clock skips runs once, right after the gap; one that occurs twice runs once, the first time.
+  Wildcards such as */20 keep their rhythm. --dst-gap and --dst-overlap choose otherwise.
+  `jobctl explain` shows those days.
+"""
+
+_EXIT_CODES = """\
+Exit codes
+
+  0    done
+  1    it failed, there is trouble (status --check, doctor), or there are differences
+  2    wrong usage, a refused expression
+  3    not found
+  4    the daemon does not answer
+  5    conflict: exists, changed meanwhile, or not in that state
+  6    no permission
+  7    partly done: some of several failed
+  8    versions of client and daemon do not match
+  70   a bug of jobctl
+  124  timed out
+  130  interrupted
+
+  wait, run --wait and run --follow end with the command's own code: 128 + N when signal N killed it, 124 when it timed
+  out, 1 when it was cancelled, skipped or lost.
+"""
+
+_ENVIRONMENT = """\
+Environment
+
+What jobctl reads
+  JOBCTL_HOME      one folder for config/, state/ and run/: another daemon, for trials
+  JOBCTL_SOCKET    the socket to talk to
+  JOBCTL_DEBUG     set: tracebacks of bugs
+  NO_COLOR         set and not empty: no colour
+  COLUMNS, TERM    width, and whether the terminal can show colour
+  TZ               the zone in which times are shown to you
+  XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_RUNTIME_DIR
+
+What a command sees
+  JOBCTL_RUN_KEY        the same for every attempt of a run: check it where nothing may happen twice
+  JOBCTL_RUN_ID, JOBCTL_JOB, JOBCTL_TRIGGER
+  JOBCTL_ATTEMPT        1, 2, …
+  JOBCTL_FENCE          grows with every attempt; refuse smaller ones
+  JOBCTL_SCHEDULED_AT   the time it is for, with zone
+  PATH, HOME, SHELL, LOGNAME, USER, LANG=C.UTF-8, and what --env and --env-file give; nothing of yours or the daemon's
+"""
+
+_FORMAT = """\
+Formats
+
+  -o table    for people (the default); on a terminal made to fit, piped never cut
+  -o wide     more columns
+  -o json     lists: {"schema": 1, "items": [...], "next": null}; one thing: the object. Also --json
+  -o ndjson   one object a line; what -f gives with --json
+  -o csv      RFC 4180 with a heading
+  -o name     names of jobs, ids of runs, one a line
+
+  Fields have the names of the API (jobctl help api). Times are RFC 3339 in UTC, durations seconds as numbers.
+  Data goes to stdout, words to stderr. With --json an error is {"error": {"code", "message", "hint"}} on stderr.
+  On a terminal, control characters in names, commands and logs are shown as escapes; `log --raw` lets them through.
+"""
+
+_CRON = """\
+Cron expressions
+
+  minute hour day-of-month month day-of-week
+  *       every              1-5     a range        MON-FRI  names
+  1,15    several            */10    every tenth    @hourly @daily @weekly @monthly @yearly
+
+  When both days are restricted, either matches, as in cron.
+  --on-boot is @reboot. Intervals that do not divide an hour are --every 90m.
+  Try one: jobctl explain "30 2 * * 1-5" --tz Europe/Berlin
+"""
+
+_API = """\
+The HTTP API
+
+  HTTP/1.1 on the daemon's socket; the kernel says who calls. JSON, UTF-8.
+  curl --unix-socket "$(jobctl status --json | jq -r .socket)" http://jobd/v1/jobs
+
+  POST   /v1/jobs                    add; Idempotency-Key; ?dry_run=1
+  GET    /v1/jobs                    list: state queue owner q tag source done limit cursor
+  GET    /v1/jobs/{id}               by id, name or beginning of the uid
+  DELETE /v1/jobs/{id}               ?runs=cancel
+  POST   /v1/jobs/{id}/pause, /resume, /runs
+  GET    /v1/jobs/{id}/runs, /ledger, /next
+  POST   /v1/runs                    a command once
+  GET    /v1/runs, /v1/runs/{id}     ?wait=SECONDS
+  GET    /v1/runs/{id}/attempts, /log
+  POST   /v1/runs/{id}/cancel, /kill
+  GET    /v1/events                  server-sent events; Last-Event-ID resumes
+  POST   /v1/schedule/preview
+  GET    /v1/status, /v1/health/live, /v1/health/ready
+
+  Errors are application/problem+json with code, title and hint.
+"""
+
+TEXTS: Final = {
+    "time": _TIME,
+    "exit-codes": _EXIT_CODES,
+    "environment": _ENVIRONMENT,
+    "format": _FORMAT,
+    "cron": _CRON,
+    "api": _API,
+}
