@@ -244,6 +244,15 @@ class Counts(Row, frozen=True):
     last_event: int
 
 
+class Keep(Row, frozen=True):
+    """How much history is kept (jobd.toml): whichever comes first."""
+
+    days: int = 90
+    runs: int = 1_000
+    """Finished runs of each job."""
+    log_bytes: int = 1_000_000_000
+
+
 class Pruned(Row, frozen=True):
     logs: tuple[tuple[int, int], ...]
     """(run id, fence) whose log files go."""

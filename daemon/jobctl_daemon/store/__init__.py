@@ -21,6 +21,7 @@ from jobctl_daemon.rows import (
     Expansion,
     Finish,
     JobFilter,
+    Keep,
     LedgerRow,
     Pending,
     Pruned,
@@ -94,8 +95,8 @@ class Store(Protocol):
         """Jobs whose cursor is at or before now, ordered by (next, job id), after the given pair. Bounded."""
         ...
 
-    async def next_wake(self) -> int | None:
-        """The earliest instant at which a cursor, a scheduled run or a pause's end is due; None: nothing ever."""
+    async def next_wake(self, now_ms: int) -> int | None:
+        """The earliest instant after now at which a cursor, a scheduled run or a pause's end is due; None: never."""
         ...
 
     async def started_jobs(self, kind: str) -> list[DueJob]:
@@ -189,8 +190,12 @@ class Store(Protocol):
         ...
 
     async def counts(self, owner: Caller | None, now_ms: int) -> Counts: ...
-    async def prune(self, now_ms: int, limit: int) -> Pruned:
+    async def prune(self, now_ms: int, limit: int, keep: Keep) -> Pruned:
         """Deletes up to `limit` expired rows of each kind; says whose logs go, and whether more is left."""
+        ...
+
+    async def log_bytes(self) -> int:
+        """The bytes of all logs of finished attempts that are still on disk."""
         ...
 
     async def finished_logs(self, limit: int, after: int) -> list[tuple[int, int, int]]:
