@@ -1,0 +1,357 @@
+"""A small daemon of docs/api.md on a real Unix socket: enough state to drive every verb, and switches for trouble."""
+
+import json
+import re
+import socketserver
+import threading
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+Json = dict[str, Any]
+PREVIEW = {
+    "schema": 1,
+    "words": "every day at 03:00",
+    "timezone": "Europe/Berlin",
+    "items": [
+        {"at": "2026-11-30T02:00:00Z", "local": "2026-11-30T03:00:00+01:00", "zone": "CET", "note": None},
+        {"at": "2026-12-01T02:00:00Z", "local": "2026-12-01T03:00:00+01:00", "zone": "CET", "note": None},
+    ],
+    "transitions": [],
+    "warnings": [],
+}
+STATUS: Json = {
+    "schema": 1, "version": "0.1.0", "protocol": 1, "pid": 812, "runner_pid": 813,
+    "runners": [{"instance": "a", "pid": 813, "version": "0.1.0", "running": 0, "kill_by": "group", "draining": False}],
+    "state": "running", "started_at": "2026-11-29T02:00:00Z", "uptime_s": 4361.5, "now": "2026-11-29T02:12:41Z",
+    "timezone": "Europe/Berlin", "timezone_from": "/etc/localtime", "tzdata": "2026b", "host": "h", "user": "ana",
+    "system": False, "socket": "/s", "state_dir": "/nowhere", "database_bytes": 4096, "slots": 512, "running": 0,
+    "ready": 0, "scheduled": 1, "oldest_due_s": None, "start_lag": {"count": 3, "p50_ms": 4, "p99_ms": 9, "max_ms": 9},
+    "jobs": {"total": 1, "paused": 0, "failed": 0, "parked": 0}, "next_run_at": "2026-11-30T02:00:00Z", "last_event": 3,
+    "services": {"due scan": {"beats": 3, "last_s": 0.1, "error": None}}, "warnings": [],
+    "returns_after_reboot": True, "returns_after_reboot_why": "systemd unit jobd.service",
+}  # fmt: skip
+
+
+def job(number: int, name: str, **changed: Any) -> Json:
+    """A job as the API shows it."""
+    plain: Json = {
+        "id": number, "uid": f"01f{number:013d}", "name": name, "owner": "ana", "state": "ok", "enabled": True,
+        "paused": False, "paused_by": None, "paused_since": None, "paused_until": None, "paused_why": None,
+        "schedule": {"timezone": "Europe/Berlin", "words": "every day at 03:00", "cron": "0 3 * * *"},
+        "target": {"command": ["/usr/bin/true"]}, "stdin": None, "payload_ref": None, "env": {}, "env_file": None,
+        "user": None, "cwd": None, "umask": "022", "nice": 0, "timeout": None, "grace": 10, "late_after": 10,
+        "overlap": "skip", "misfire": "once", "misfire_within": 86400, "log_max": 10_000_000, "queue": "default",
+        "priority": 0, "version": 1, "rev": 1, "next_run_at": "2026-11-30T02:00:00Z", "last_run": None, "running": 0,
+        "error": None, "tags": [], "note": None, "source": "cli", "created_at": "2026-11-28T12:00:00Z",
+    }  # fmt: skip
+    return plain | changed
+
+
+def run(number: int, of: Json, **changed: Any) -> Json:
+    """A run as the API shows it: succeeded, if nothing else is said."""
+    plain: Json = {
+        "id": number, "key": f"{of['uid']}@{number}", "job_id": of["id"], "job": of["name"], "version": 1,
+        "trigger": "schedule", "scheduled_at": "2026-11-29T02:00:00Z", "due_at": "2026-11-29T02:00:00Z",
+        "started_at": "2026-11-29T02:00:00.120Z", "finished_at": "2026-11-29T02:00:41.120Z", "state": "succeeded",
+        "outcome": "ok", "class": None, "reason": None, "attempt": 1, "max_attempts": 1, "fence": 1, "node": "h",
+        "lease_until": None, "exit_code": 0, "signal": None, "late": False, "coalesced": 0,
+    }  # fmt: skip
+    return plain | changed
+
+
+def attempt(of: Json, **changed: Any) -> Json:
+    plain: Json = {
+        "run_id": of["id"], "attempt": 1, "fence": 1, "node": "h", "pid": 4242, "claimed_at": of["due_at"],
+        "started_at": of["started_at"], "ended_at": of["finished_at"], "exit_code": of["exit_code"],
+        "signal": of["signal"], "class": of["class"], "detail": None, "cpu": 0.4, "max_rss": 9_000_000, "log_size": 6,
+        "log_dropped": 0, "signals": [], "left_behind": [],
+    }  # fmt: skip
+    return plain | changed
+
+
+class Asked(NamedTuple):
+    """One request, as it arrived."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: Any
+
+
+class Answer(NamedTuple):
+    status: int
+    body: Any = None
+    headers: Mapping[str, str] = MappingProxyType({})
+    cut: bool = False
+    """Close in the middle of a chunked body."""
+
+
+def problem(status: int, code: str, message: str, hint: str = "", field: str | None = None) -> Answer:
+    body = {"type": "about:blank", "status": status, "code": code, "title": message, "detail": message, "hint": hint,
+            "field": field}  # fmt: skip
+    return Answer(status, body, {"Content-Type": "application/problem+json"})
+
+
+Handler = Callable[[Asked, "re.Match[str]"], Answer]
+
+
+class FakeDaemon:
+    """Listens until closed. `asked` has every request; `override` answers before the usual routes do."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        self.jobs: list[Json] = []
+        self.runs: list[Json] = []
+        self.ledger: list[Json] = []
+        self.events: list[Json] = []
+        self.logs: dict[int, bytes] = {}
+        self.status = dict(STATUS, socket=self.path, state_dir=str(path.parent))
+        self.asked: list[Asked] = []
+        self.protocol = "1"
+        self._overrides: list[tuple[str, re.Pattern[str], Handler]] = []
+        self._server: socketserver.ThreadingUnixStreamServer | None = None
+        self.open()
+
+    def open(self) -> None:
+        daemon = self
+
+        class Connection(_Connection):
+            fake = daemon
+
+        self._server = socketserver.ThreadingUnixStreamServer(self.path, Connection)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self._thread.start()
+
+    def close(self, *, unlink: bool = True) -> None:
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._thread.join()
+            self._server = None
+            if unlink:
+                Path(self.path).unlink(missing_ok=True)
+
+    def override(self, method: str, path: str, handler: Handler | Answer) -> None:
+        """Answer `path` (a regular expression, whole) with this from now on."""
+        given = handler if callable(handler) else lambda asked, match: handler
+        self._overrides.insert(0, (method, re.compile(path), given))
+
+    def posted(self, path: str) -> list[Any]:
+        """The bodies that were sent to a path."""
+        return [asked.body for asked in self.asked if asked.method == "POST" and asked.path == path]
+
+    def answer(self, asked: Asked) -> Answer:
+        self.asked.append(asked)
+        for method, pattern, handler in self._overrides:
+            match = pattern.fullmatch(asked.path)
+            if match and method == asked.method:
+                return handler(asked, match)
+        for method, pattern, route in _ROUTES:
+            match = pattern.fullmatch(asked.path)
+            if match and method == asked.method:
+                return route(self, asked, match)
+        return problem(404, "not_found", f"there is nothing at {asked.path}")
+
+    def find_job(self, ident: str) -> Json | None:
+        ident = unquote(ident)
+        return next((item for item in self.jobs if ident in (str(item["id"]), item["name"], item["uid"])), None)
+
+    def find_run(self, ident: str) -> Json | None:
+        return next((item for item in self.runs if str(item["id"]) == ident), None)
+
+
+class _Connection(BaseHTTPRequestHandler):
+    fake: FakeDaemon
+    protocol_version = "HTTP/1.1"
+
+    def address_string(self) -> str:
+        return "unix"
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        return
+
+    def _serve(self) -> None:
+        parts = urlsplit(self.path)
+        length = int(self.headers.get("Content-Length") or 0)
+        data = self.rfile.read(length)
+        asked = Asked(
+            self.command,
+            parts.path,
+            dict(parse_qsl(parts.query)),
+            dict(self.headers),
+            json.loads(data) if data else None,
+        )
+        answer = self.fake.answer(asked)
+        body = (
+            answer.body
+            if isinstance(answer.body, bytes)
+            else b""
+            if answer.body is None
+            else json.dumps(answer.body).encode()
+        )
+        self.close_connection = True
+        self.send_response(answer.status)
+        self.send_header("Jobctl-Protocol", self.fake.protocol)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        if "Transfer-Encoding" not in answer.headers:
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+            return
+        self.end_headers()
+        if body:
+            self.wfile.write(f"{len(body):x}\r\n".encode() + body + b"\r\n")
+        if not answer.cut:
+            self.wfile.write(b"0\r\n\r\n")
+
+    do_GET = do_POST = do_DELETE = _serve  # noqa: N815
+
+
+def _page(items: list[Json], asked: Asked) -> Answer:
+    limit = int(asked.query.get("limit", 100))
+    start = int(asked.query.get("cursor", 0))
+    more = start + limit < len(items)
+    return Answer(
+        200, {"schema": 1, "items": items[start : start + limit], "next": str(start + limit) if more else None}
+    )
+
+
+def _jobs(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
+    found = [item for item in fake.jobs if asked.query.get("state") in (None, item["state"])]
+    found = [item for item in found if "tag" not in asked.query or asked.query["tag"] in item["tags"]]
+    return _page(sorted(found, key=lambda item: str(item["name"])), asked)
+
+
+def _add(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
+    body = asked.body
+    made = job(len(fake.jobs) + 1, body.get("name") or "made", target=body["target"], paused=body.get("paused", False))
+    if "schedule" not in body:
+        made |= {"schedule": None, "next_run_at": None}
+    else:
+        made["schedule"] = {"timezone": body.get("timezone", "Europe/Berlin"), "words": "in words", **body["schedule"]}
+    if asked.query.get("dry_run") == "1":
+        return Answer(200, {"job": made, "preview": PREVIEW, "warnings": []})
+    fake.jobs.append(made)
+    return Answer(201, made)
+
+
+def _one_job(act: Callable[[FakeDaemon, Asked, Json], Answer]) -> Callable[..., Answer]:
+    def handler(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
+        found = fake.find_job(match[1])
+        return act(fake, asked, found) if found else problem(404, "not_found", f"no job {unquote(match[1])}")
+
+    return handler
+
+
+def _one_run(act: Callable[[FakeDaemon, Asked, Json], Answer]) -> Callable[..., Answer]:
+    def handler(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
+        found = fake.find_run(match[1])
+        return act(fake, asked, found) if found else problem(404, "not_found", f"no run {match[1]}")
+
+    return handler
+
+
+def _delete(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
+    fake.jobs.remove(found)
+    return Answer(204)
+
+
+def _pause(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
+    body = asked.body or {}
+    found |= {"paused": True, "state": "paused", "paused_by": "ana", "paused_since": "2026-11-29T02:00:00Z",
+              "paused_until": body.get("until"), "paused_why": body.get("why")}  # fmt: skip
+    return Answer(200, found)
+
+
+def _resume(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
+    found |= {
+        "paused": False,
+        "state": "ok",
+        "paused_by": None,
+        "paused_since": None,
+        "paused_until": None,
+        "paused_why": None,
+    }
+    return Answer(200, found)
+
+
+def _trigger(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
+    made = run(len(fake.runs) + 101, found, trigger="manual")
+    fake.runs.insert(0, made)
+    fake.logs[made["id"]] = b"hello\n"
+    return Answer(201, made)
+
+
+def _adhoc(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
+    return _trigger(fake, asked, job(900, asked.body.get("name") or "adhoc"))
+
+
+def _of_job(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
+    return _page([item for item in fake.runs if item["job_id"] == found["id"]], asked)
+
+
+def _log(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
+    data = fake.logs.get(found["id"], b"")
+    offset = int(asked.query.get("offset", 0))
+    begin = max(0, len(data) + offset) if offset < 0 else min(offset, len(data))
+    headers = {"Jobctl-Log-Offset": str(begin), "Jobctl-Log-Size": str(len(data)), "Jobctl-Log-Attempt": "1",
+               "Jobctl-Log-Complete": "1", "Content-Type": "application/octet-stream"}  # fmt: skip
+    if asked.query.get("follow") == "1":
+        headers["Transfer-Encoding"] = "chunked"
+    return Answer(200, data[begin:], headers)
+
+
+def _cancel(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
+    if found["state"] not in ("scheduled", "ready", "running"):
+        return problem(409, "conflict", f"run {found['id']} is over", "nothing is left to stop")
+    found |= {"state": "cancelled", "outcome": "cancelled", "finished_at": "2026-11-29T02:12:00Z"}
+    return Answer(202, found)
+
+
+def _events(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
+    after = int(asked.query.get("after", 0))
+    lines = [
+        f"id: {event['id']}\nevent: {event['kind']}\ndata: {json.dumps(event)}\n\n"
+        for event in fake.events
+        if event["id"] > after
+    ]
+    return Answer(200, (": hello\n\n" + "".join(lines)).encode(), {"Content-Type": "text/event-stream"})
+
+
+def _plain(make: Callable[[FakeDaemon, Asked], Answer]) -> Callable[..., Answer]:
+    return lambda fake, asked, match: make(fake, asked)
+
+
+_ROUTES: list[tuple[str, "re.Pattern[str]", Callable[..., Answer]]] = [
+    (method, re.compile(path), handler)
+    for method, path, handler in (
+        ("GET", "/v1/jobs", _jobs),
+        ("POST", "/v1/jobs", _add),
+        ("GET", "/v1/jobs/([^/]+)", _one_job(lambda fake, asked, found: Answer(200, found))),
+        ("DELETE", "/v1/jobs/([^/]+)", _one_job(_delete)),
+        ("POST", "/v1/jobs/([^/]+)/pause", _one_job(_pause)),
+        ("POST", "/v1/jobs/([^/]+)/resume", _one_job(_resume)),
+        ("POST", "/v1/jobs/([^/]+)/runs", _one_job(_trigger)),
+        ("GET", "/v1/jobs/([^/]+)/runs", _one_job(_of_job)),
+        ("GET", "/v1/jobs/([^/]+)/ledger", _one_job(lambda fake, asked, found: _page(fake.ledger, asked))),
+        ("GET", "/v1/jobs/([^/]+)/next", _one_job(lambda fake, asked, found: Answer(200, PREVIEW))),
+        ("POST", "/v1/runs", _adhoc),
+        ("GET", "/v1/runs", _plain(lambda fake, asked: _page(fake.runs, asked))),
+        ("GET", "/v1/runs/([^/]+)", _one_run(lambda fake, asked, found: Answer(200, found))),
+        ("GET", "/v1/runs/([^/]+)/attempts", _one_run(lambda fake, asked, found: _page([attempt(found)], asked))),
+        ("POST", "/v1/runs/([^/]+)/cancel", _one_run(_cancel)),
+        ("POST", "/v1/runs/([^/]+)/kill", _one_run(_cancel)),
+        ("GET", "/v1/runs/([^/]+)/log", _one_run(_log)),
+        ("GET", "/v1/events", _events),
+        ("GET", "/v1/status", _plain(lambda fake, asked: Answer(200, fake.status))),
+        ("GET", "/v1/health/ready", _plain(lambda fake, asked: Answer(200, {"status": "ok"}))),
+        ("POST", "/v1/daemon/stop", _plain(lambda fake, asked: Answer(202, {"state": "stopping"}))),
+    )
+]

@@ -1,0 +1,130 @@
+"""One request: what comes back, and the reason in words when nothing does."""
+
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from jobctl import wire
+from jobctl.client.sync import Client
+from jobctl.client.transport import PROTOCOL, Request, UnixTransport
+from jobctl.errors import BY_CODE, InvalidInput, JobctlError, Unreachable, VersionMismatch, from_code
+from unit.client.fake_daemon import Answer, FakeDaemon, problem
+
+
+def client(path: str) -> Client:
+    return Client(UnixTransport(path))
+
+
+def test_the_protocol_number_is_that_of_the_wire() -> None:
+    assert str(wire.PROTOCOL) == PROTOCOL
+
+
+def test_every_request_says_its_protocol(daemon: FakeDaemon) -> None:
+    client(daemon.path).status()
+    assert daemon.asked[0].headers["Jobctl-Protocol"] == "1"
+
+
+def test_another_protocol_is_refused(daemon: FakeDaemon) -> None:
+    daemon.protocol = "2"
+    with pytest.raises(VersionMismatch, match="protocol 2"):
+        client(daemon.path).status()
+
+
+@pytest.mark.parametrize("code", sorted(BY_CODE))
+def test_a_problem_document_becomes_its_error(daemon: FakeDaemon, code: str) -> None:
+    daemon.override(
+        "GET", "/v1/status", problem(from_code(code, "m").http_status, code, "the message", "the hint", "at")
+    )
+    with pytest.raises(JobctlError) as caught:
+        client(daemon.path).status()
+    assert type(caught.value) is BY_CODE[code]
+    assert (caught.value.message, caught.value.hint) == ("the message", "the hint")
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}"])
+def test_an_error_that_is_no_problem_document(daemon: FakeDaemon, body: bytes) -> None:
+    daemon.override("GET", "/v1/status", Answer(502, body))
+    with pytest.raises(Unreachable, match="502"):
+        client(daemon.path).status()
+
+
+def test_an_answer_that_is_not_json(daemon: FakeDaemon) -> None:
+    daemon.override("GET", "/v1/status", Answer(200, b"<html>"))
+    with pytest.raises(Unreachable, match="not JSON"):
+        client(daemon.path).status()
+
+
+def why(path: str) -> str:
+    with pytest.raises(Unreachable) as caught:
+        client(path).status()
+    assert caught.value.exit_code == 4
+    assert caught.value.hint
+    return str(caught.value.details["why"])
+
+
+def test_no_socket(tmp_path: Path) -> None:
+    assert "there is no socket" in why(str(tmp_path / "none"))
+
+
+def test_a_stale_socket(daemon: FakeDaemon) -> None:
+    daemon.close(unlink=False)
+    assert "stale" in why(daemon.path)
+
+
+def test_a_folder_that_may_not_be_entered(daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: socket.socket, path: str) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    assert "permission denied" in why(daemon.path)
+
+
+def test_not_a_socket(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert str(tmp_path / "file") in why(str(tmp_path / "file"))
+
+
+def test_a_path_that_is_too_long_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="107"):
+        client(str(tmp_path / ("x" * 108)))
+
+
+def test_a_daemon_that_says_nothing(tmp_path: Path) -> None:
+    path = str(tmp_path / "mute.sock")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        with pytest.raises(Unreachable) as caught:
+            UnixTransport(path)(Request("GET", "/v1/status", timeout_s=0.05))
+    assert "no answer in time" in str(caught.value.details["why"])
+
+
+def test_a_daemon_that_goes_away_in_the_middle(daemon: FakeDaemon) -> None:
+    daemon.override("GET", "/v1/status", Answer(200, b'{"a"', {"Transfer-Encoding": "chunked"}, cut=True))
+    with pytest.raises(Unreachable, match="went away"):
+        client(daemon.path).status()
+
+
+def test_a_peer_that_closes_at_once(tmp_path: Path) -> None:
+    path = str(tmp_path / "rude.sock")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        thread = threading.Thread(target=lambda: listener.accept()[0].close())
+        thread.start()
+        text = why(path)
+        thread.join()
+    assert "closed" in text or "broke" in text
+
+
+@pytest.mark.parametrize("key", ["é", "a\nb", "a\rX: y"])
+def test_a_key_cannot_smuggle_a_header(daemon: FakeDaemon, key: str) -> None:
+    with pytest.raises(InvalidInput, match="ASCII"):
+        client(daemon.path).create_job({"target": {"command": ["x"]}}, key)
+
+
+def test_bytes_that_are_not_utf8_are_refused_here(daemon: FakeDaemon) -> None:
+    with pytest.raises(InvalidInput, match="UTF-8"):
+        client(daemon.path).create_job({"target": {"command": ["\udcff"]}})
