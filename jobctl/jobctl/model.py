@@ -134,6 +134,8 @@ class ScheduleSpec(Value, frozen=True):
     jitter_ms: int = 0
     dst_gap: str = "auto"
     dst_overlap: str = "auto"
+    words: str = ""
+    """What a person reads, made when the schedule was checked."""
 
 
 class Execution(Value, frozen=True):

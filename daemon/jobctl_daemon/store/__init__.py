@@ -6,7 +6,7 @@ event in its own transaction; after the commit the listeners given to `listen` a
 """
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from jobctl.model import Attempt, Event, Job, JobSpec, Run
 from jobctl_daemon.rows import (
@@ -70,6 +70,10 @@ class Store(Protocol):
         ...
 
     async def spec(self, owner: Caller, job_id: int) -> JobSpec: ...
+    async def cursor(self, owner: Caller, job_id: int) -> DueJob:
+        """What the due scan knows of a job, due or not: the input of a resume."""
+        ...
+
     async def jobs(self, owner: Caller, wanted: JobFilter) -> tuple[list[Job], str | None]:
         """A page in order of name, and the next cursor."""
         ...
@@ -175,7 +179,9 @@ class Store(Protocol):
         ...
 
     async def attempts(self, owner: Caller, run_id: int) -> list[Attempt]: ...
-    async def cancel(self, owner: Caller, run_id: int, by: str, now_ms: int) -> Cancelled:
+    async def cancel(
+        self, owner: Caller, run_id: int, by: str, now_ms: int, how: Literal["cancel", "kill"] = "cancel"
+    ) -> Cancelled:
         """Unstarted → cancelled at once; running: says which attempt to stop; final: `Conflict`."""
         ...
 

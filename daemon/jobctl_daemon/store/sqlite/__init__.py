@@ -1,1 +1,5 @@
+"""The default backend: one file, one writer."""
 
+from jobctl_daemon.store.sqlite.store import SqliteStore
+
+__all__ = ["SqliteStore"]

@@ -1,0 +1,71 @@
+"""Ready → running: fence, attempt, event and watermark in one commit, before anything is started."""
+
+import sqlite3
+from typing import NamedTuple
+
+from jobctl.states import Trigger
+from jobctl_daemon.rows import Claim
+from jobctl_daemon.store.sqlite import columns, events, meta
+from jobctl_daemon.store.sqlite.columns import text
+from jobctl_daemon.store.sqlite.statements import load
+
+SQL = load("claim")
+
+
+class _Ready(NamedTuple):
+    """A row of the statement `ready`."""
+
+    run_id: int
+    fence: int
+    attempt: int
+    key: str
+    job_id: int
+    job_uid: str
+    job_name: str
+    version: int
+    owner_uid: int
+    owner_id: int
+    slot_ms: int
+    due_ms: int
+    trigger: str
+    schedule: str
+    execution: str
+    policies: str
+
+
+def claim(connection: sqlite3.Connection, now_ms: int, limit: int, node: str, boot_id: str) -> list[Claim]:
+    """Up to `limit` runs by (priority, due, id). fence := max(fence + 1, now, the watermark)."""
+    rows = [_Ready(*row) for row in connection.execute(SQL.ready, {"now_ms": now_ms, "limit": limit})]
+    if not rows:
+        return []
+    floor = meta.raise_watermark(connection, now_ms)
+    claims = [_claim(row, max(row.fence + 1, floor)) for row in rows]
+    connection.executemany(SQL.take, [(c.fence, c.attempt, node, now_ms, c.run_id) for c in claims])
+    connection.executemany(SQL.insert_attempt, [(c.run_id, c.attempt, c.fence, node, boot_id, now_ms) for c in claims])
+    events.append(connection, [_change(row, c, now_ms) for row, c in zip(rows, claims, strict=True)])
+    return claims
+
+
+def _claim(row: _Ready, fence: int) -> Claim:
+    return Claim(
+        run_id=row.run_id,
+        fence=fence,
+        attempt=row.attempt + 1,
+        key=row.key,
+        job_id=row.job_id,
+        job_uid=row.job_uid,
+        job_name=row.job_name,
+        version=row.version,
+        owner_uid=row.owner_uid,
+        slot_ms=row.slot_ms,
+        due_ms=row.due_ms,
+        trigger=Trigger(row.trigger),
+        timezone=columns.schedule(row.schedule).timezone,
+        execution=columns.execution(row.execution),
+        policies=columns.policies(row.policies),
+    )
+
+
+def _change(row: _Ready, claim: Claim, now_ms: int) -> events.Change:
+    data = text({"name": row.job_name, "fence": claim.fence, "attempt": claim.attempt})
+    return (now_ms, "run.running", row.owner_id, row.job_id, row.run_id, data)

@@ -1,0 +1,82 @@
+"""What is due, and when something will be: reads of the due indexes, at one cost for any number of jobs."""
+
+import sqlite3
+from collections.abc import Iterable
+from typing import Any
+
+from jobctl_daemon.rows import DueJob
+from jobctl_daemon.store.sqlite import columns, events
+from jobctl_daemon.store.sqlite.identity import identity
+from jobctl_daemon.store.sqlite.statements import load
+
+SQL = load("due")
+
+_BEFORE_ALL = (-(1 << 62), 0)
+
+
+def due(connection: sqlite3.Connection, now_ms: int, after: tuple[int, int] | None, limit: int) -> list[DueJob]:
+    """Jobs whose cursor is at or before now, in order of (next, job id)."""
+    after_ms, after_job = after or _BEFORE_ALL
+    parameters = {"now_ms": now_ms, "after_ms": after_ms, "after_job": after_job, "limit": limit}
+    return _jobs(connection.execute(SQL.due, parameters))
+
+
+def one(connection: sqlite3.Connection, job_id: int) -> DueJob:
+    """The same facts of a job that is known to be there, due or not."""
+    return _jobs(connection.execute(SQL.one, (job_id,)))[0]
+
+
+def starts(connection: sqlite3.Connection, kind: str) -> list[DueJob]:
+    """Unpaused jobs that start with the boot ("boot") or with the daemon ("start")."""
+    return _jobs(connection.execute(SQL.starts, (kind,)))
+
+
+def ended_pauses(connection: sqlite3.Connection, now_ms: int) -> list[DueJob]:
+    """Paused jobs whose `until` has come."""
+    return _jobs(connection.execute(SQL.ended_pauses, (now_ms,)))
+
+
+def next_wake(connection: sqlite3.Connection, now_ms: int) -> int | None:
+    """The earliest instant after now at which a cursor, a run or a pause's end is due."""
+    statements = (SQL.next_cursor, SQL.next_pending, SQL.next_ready, SQL.next_pause_end)
+    found = [connection.execute(statement, (now_ms,)).fetchone()[0] for statement in statements]
+    return min((at_ms for at_ms in found if at_ms is not None), default=None)
+
+
+def park(connection: sqlite3.Connection, job_id: int, revision: int, error: str, now_ms: int) -> None:
+    """Takes a cursor out of the due index with its error, if it has not moved meanwhile."""
+    if connection.execute(SQL.park, (error, job_id, revision)).rowcount:
+        job = identity(connection, job_id)
+        assert job is not None
+        events.append_one(connection, now_ms, "job.parked", job.owner_id, job_id, name=job.name, error=error)
+
+
+def _jobs(rows: Iterable[tuple[Any, ...]]) -> list[DueJob]:
+    return [
+        DueJob(
+            job_id=job_id,
+            job_uid=uid,
+            name=name,
+            version=version,
+            schedule=columns.schedule(schedule),
+            policies=columns.policies(policies),
+            next_ms=next_ms,
+            handled_ms=handled_ms,
+            revision=revision,
+            created_ms=created_ms,
+            paused_since_ms=paused_since,
+        )
+        for (
+            job_id,
+            uid,
+            name,
+            version,
+            schedule,
+            policies,
+            next_ms,
+            handled_ms,
+            revision,
+            created_ms,
+            paused_since,
+        ) in rows
+    ]

@@ -1,0 +1,59 @@
+"""The event log: appended in the transaction that makes the change, read back after its commit."""
+
+import sqlite3
+from collections.abc import Iterable
+from typing import Final
+
+from jobctl.model import Event
+from jobctl.wire import rfc3339
+from jobctl_daemon.store.sqlite.columns import data, text
+from jobctl_daemon.store.sqlite.statements import load
+
+SQL = load("events")
+
+#: at_ms, kind, owner id, job id, run id, data as JSON
+Change = tuple[int, str, int, int | None, int | None, str]
+
+_NO_LIMIT: Final = -1
+
+
+def append(connection: sqlite3.Connection, changes: Iterable[Change]) -> None:
+    connection.executemany(SQL.append, changes)
+
+
+def append_one(
+    connection: sqlite3.Connection, at_ms: int, kind: str, owner_id: int, job_id: int, **facts: object
+) -> None:
+    """One event of a job; `facts` are its data."""
+    connection.execute(SQL.append, (at_ms, kind, owner_id, job_id, None, text(facts)))
+
+
+def newest(connection: sqlite3.Connection) -> int:
+    """The newest event's number; 0 when there never was one."""
+    found: int = connection.execute(SQL.newest).fetchone()[0]
+    return found
+
+
+def span(connection: sqlite3.Connection) -> tuple[int, int]:
+    """(oldest kept, newest); (1, 0) when there is none."""
+    return connection.execute(SQL.oldest).fetchone()[0] or 1, newest(connection)
+
+
+def since(
+    connection: sqlite3.Connection, after: int, limit: int = _NO_LIMIT, owner_id: int | None = None
+) -> list[Event]:
+    """Events after a number, oldest first; of one owner, or of all."""
+    if owner_id is None:
+        rows = connection.execute(SQL.since, (after, limit))
+    else:
+        rows = connection.execute(SQL.since_of_owner, (after, owner_id, limit))
+    return _events(rows)
+
+
+def _events(rows: Iterable[tuple[int, int, str, int | None, int | None, str]]) -> list[Event]:
+    texts: dict[int, str] = {}  # the events of one commit share a few instants
+    found: list[Event] = []
+    for number, at_ms, kind, job_id, run_id, facts in rows:
+        at = texts.get(at_ms) or texts.setdefault(at_ms, rfc3339(at_ms))
+        found.append(Event(id=number, at=at, kind=kind, job_id=job_id, run_id=run_id, data=data(facts)))
+    return found

@@ -1,0 +1,20 @@
+-- name: guards
+-- What an expansion must match: the cursor's revision and the job's version. Deleted and paused jobs are not there.
+SELECT j.id, c.revision, j.version, j.owner_id, j.name, j.priority
+FROM json_each(?) ids CROSS JOIN jobs j ON j.id = ids.value JOIN cursors c ON c.job_id = j.id
+WHERE j.deleted_ms IS NULL AND j.paused = 0;
+
+-- name: advance
+-- The cursor's next place, if nobody moved it meanwhile.
+UPDATE cursors SET next_nominal = ?, handled_ms = max(handled_ms, ?), revision = revision + 1, error = NULL
+WHERE job_id = ? AND revision = ?;
+
+-- name: last_run_id
+-- The newest id ever given to a run.
+SELECT seq FROM sqlite_sequence WHERE name = 'runs';
+
+-- name: insert_run
+-- A run that waits for its time, under an id that the ledger names already.
+INSERT INTO runs (id, job_id, owner_id, version, key, slot_ms, due_ms, start_by_ms, trigger, coalesced, note, priority,
+                  state)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'scheduled');

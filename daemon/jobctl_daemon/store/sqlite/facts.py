@@ -1,0 +1,258 @@
+"""From rows of the database to the values the API shows."""
+
+from typing import Any, NamedTuple
+
+from jobctl.model import Attempt, Execution, Job, LastRun, Run, Schedule, ScheduleSpec
+from jobctl.states import FailureClass, RunState, Trigger
+from jobctl.wire import rfc3339, seconds
+from jobctl_daemon.store.sqlite import columns
+
+
+class JobFacts(NamedTuple):
+    """A row of the view job_facts."""
+
+    id: int
+    uid: str
+    name: str
+    owner: str
+    enabled: int
+    paused: int
+    paused_by: str | None
+    paused_since: int | None
+    paused_until: int | None
+    paused_why: str | None
+    schedule: str
+    execution: str
+    policies: str
+    queue: str
+    priority: int
+    version: int
+    rev: int
+    next_ms: int | None
+    last_run_id: int | None
+    last_state: str | None
+    last_ms: int | None
+    last_outcome: str | None
+    last_exit_code: int | None
+    last_signal: int | None
+    running: int
+    error: str | None
+    source: str
+    created_ms: int
+    state: str
+    owner_id: int
+    done: int
+    hidden: int
+    deleted_ms: int | None
+
+
+class RunFacts(NamedTuple):
+    """A row of the views active_facts and finished_facts."""
+
+    id: int
+    key: str
+    job_uid: str
+    job_id: int
+    job: str
+    version: int
+    trigger: str
+    slot_ms: int
+    due_ms: int
+    started_ms: int | None
+    finished_ms: int | None
+    state: str
+    outcome: str | None
+    failure_class: str | None
+    reason: str | None
+    attempt: int
+    fence: int
+    node: str | None
+    exit_code: int | None
+    signal: int | None
+    late: int | None
+    coalesced: int
+    policies: str
+    owner_id: int
+
+
+class AttemptFacts(NamedTuple):
+    """A row of attempts; the statement `attempts_of` selects these columns."""
+
+    run_id: int
+    attempt: int
+    fence: int
+    node: str
+    pid: int | None
+    claimed_ms: int
+    started_ms: int | None
+    ended_ms: int | None
+    exit_code: int | None
+    signal: int | None
+    failure_class: str | None
+    detail: str | None
+    cpu_ms: int | None
+    max_rss_kb: int | None
+    log_size: int | None
+    log_dropped_from: int | None
+    log_dropped_to: int | None
+    signals: str | None
+    left_behind: str | None
+
+
+def job(row: tuple[Any, ...], *, listed: bool = False) -> Job:
+    """A job as the API shows it. In a list it carries neither standard input nor environment."""
+    facts = JobFacts(*row)
+    what, policies = columns.execution(facts.execution), columns.policies(facts.policies)
+    return Job(
+        id=facts.id,
+        uid=facts.uid,
+        name=facts.name,
+        owner=facts.owner,
+        state=facts.state,
+        enabled=bool(facts.enabled),
+        paused=bool(facts.paused),
+        paused_by=facts.paused_by,
+        paused_since=_at(facts.paused_since),
+        paused_until=_at(facts.paused_until),
+        paused_why=facts.paused_why,
+        schedule=schedule(columns.schedule(facts.schedule)),
+        target=_target(what),
+        stdin=None if listed else what.stdin,
+        payload_ref=what.payload_ref,
+        env={} if listed else what.env,
+        env_file=what.env_file,
+        user=what.user,
+        cwd=what.cwd,
+        umask=f"{what.umask:03o}",
+        nice=what.nice,
+        timeout=None if policies.timeout_ms is None else seconds(policies.timeout_ms),
+        grace=seconds(policies.grace_ms),
+        late_after=seconds(policies.late_after_ms),
+        overlap=policies.overlap,
+        misfire=policies.misfire,
+        misfire_within=seconds(policies.misfire_within_ms),
+        log_max=policies.log_max,
+        queue=facts.queue,
+        priority=facts.priority,
+        version=facts.version,
+        rev=facts.rev,
+        next_run_at=_at(facts.next_ms),
+        last_run=_last_run(facts),
+        running=facts.running,
+        error=facts.error,
+        tags=policies.tags,
+        note=policies.note,
+        source=facts.source,
+        created_at=rfc3339(facts.created_ms),
+    )
+
+
+def schedule(spec: ScheduleSpec) -> Schedule | None:
+    """The schedule as it is shown; None for a job that runs by hand only."""
+    if not scheduled(spec):
+        return None
+    return Schedule(
+        timezone=spec.timezone,
+        words=spec.words,
+        cron=spec.cron,
+        every=None if spec.every_ms is None else seconds(spec.every_ms),
+        at=_at(spec.at_ms),
+        on_boot=spec.on_boot,
+        on_start=spec.on_start,
+        jitter=seconds(spec.jitter_ms) if spec.jitter_ms else None,
+        dst_gap=spec.dst_gap,
+        dst_overlap=spec.dst_overlap,
+    )
+
+
+def scheduled(spec: ScheduleSpec) -> bool:
+    """Whether anything but a hand starts it."""
+    timed = spec.cron is not None or spec.every_ms is not None or spec.at_ms is not None
+    return timed or spec.on_boot or spec.on_start
+
+
+def run(row: tuple[Any, ...]) -> Run:
+    """A run as the API shows it. Its key is what the command sees in JOBCTL_RUN_KEY."""
+    facts = RunFacts(*row)
+    return Run(
+        id=facts.id,
+        key=f"{facts.job_uid}/{facts.key}",
+        job_id=facts.job_id,
+        job=facts.job,
+        version=facts.version,
+        trigger=Trigger(facts.trigger),
+        scheduled_at=rfc3339(facts.slot_ms),
+        due_at=rfc3339(facts.due_ms),
+        started_at=_at(facts.started_ms),
+        finished_at=_at(facts.finished_ms),
+        state=RunState(facts.state),
+        outcome=facts.outcome,
+        failure_class=_class(facts.failure_class),
+        reason=facts.reason,
+        attempt=facts.attempt,
+        max_attempts=1,
+        fence=facts.fence or None,
+        node=facts.node,
+        lease_until=None,
+        exit_code=facts.exit_code,
+        signal=facts.signal,
+        late=_late(facts),
+        coalesced=facts.coalesced,
+    )
+
+
+def attempt(row: tuple[Any, ...]) -> Attempt:
+    """An attempt as the API shows it."""
+    facts = AttemptFacts(*row)
+    return Attempt(
+        run_id=facts.run_id,
+        attempt=facts.attempt,
+        fence=facts.fence,
+        node=facts.node,
+        pid=facts.pid,
+        claimed_at=rfc3339(facts.claimed_ms),
+        started_at=_at(facts.started_ms),
+        ended_at=_at(facts.ended_ms),
+        exit_code=facts.exit_code,
+        signal=facts.signal,
+        failure_class=_class(facts.failure_class),
+        detail=facts.detail,
+        cpu=None if facts.cpu_ms is None else facts.cpu_ms / 1000,
+        max_rss=None if facts.max_rss_kb is None else facts.max_rss_kb * 1024,
+        log_size=facts.log_size,
+        log_dropped=(facts.log_dropped_to or 0) - (facts.log_dropped_from or 0),
+        signals=[[rfc3339(at_ms), name] for at_ms, name in columns.listed(facts.signals)],
+        left_behind=columns.listed(facts.left_behind),
+    )
+
+
+def _target(what: Execution) -> dict[str, Any]:
+    return {"shell": what.shell} if what.shell is not None else {"command": what.command}
+
+
+def _last_run(facts: JobFacts) -> LastRun | None:
+    if facts.last_run_id is None or facts.last_state is None or facts.last_ms is None:
+        return None
+    return LastRun(
+        id=facts.last_run_id,
+        state=RunState(facts.last_state),
+        finished_at=rfc3339(facts.last_ms),
+        outcome=facts.last_outcome,
+        exit_code=facts.last_exit_code,
+        signal=facts.last_signal,
+    )
+
+
+def _late(facts: RunFacts) -> bool:
+    if facts.late is not None:
+        return bool(facts.late)
+    after_ms = columns.policies(facts.policies).late_after_ms
+    return facts.started_ms is not None and facts.started_ms - facts.due_ms > after_ms
+
+
+def _class(word: str | None) -> FailureClass | None:
+    return None if word is None else FailureClass(word)
+
+
+def _at(at_ms: int | None) -> str | None:
+    return None if at_ms is None else rfc3339(at_ms)

@@ -1,0 +1,19 @@
+-- name: move
+-- A run as it ended; its other columns come from the active row.
+INSERT INTO history (id, job_id, owner_id, version, key, slot_ms, due_ms, trigger, coalesced, fence, attempt, node,
+                     state, outcome, failure_class, reason, started_ms, finished_ms, exit_code, signal, late)
+SELECT id, job_id, owner_id, version, key, slot_ms, due_ms, trigger, coalesced, fence, attempt, node,
+       ?, ?, ?, ?, ?, ?, ?, ?, ?
+FROM runs WHERE id = ?;
+
+-- name: drop_active
+-- The active row of a run that has moved.
+DELETE FROM runs WHERE id = ?;
+
+-- name: count
+-- So many more rows of a job are kept.
+UPDATE jobs SET kept_runs = kept_runs + ? WHERE id = ?;
+
+-- name: known
+-- Which of these runs are finished.
+SELECT h.id FROM json_each(?) ids CROSS JOIN history h ON h.id = ids.value;

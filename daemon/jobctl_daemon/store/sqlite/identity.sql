@@ -1,0 +1,3 @@
+-- name: identity
+-- What guards and events need of a job.
+SELECT id, owner_id, name, uid, paused, version, priority, policies, deleted_ms FROM jobs WHERE id = ?;

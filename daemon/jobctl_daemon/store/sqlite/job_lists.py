@@ -1,0 +1,64 @@
+"""Reading jobs."""
+
+import sqlite3
+from typing import Any, Final
+
+from jobctl.model import Job, JobSpec
+from jobctl_daemon.rows import Caller, JobFilter
+from jobctl_daemon.store.sqlite import columns, facts, owners, paging
+from jobctl_daemon.store.sqlite.statements import load
+
+SQL = load("job_lists")
+
+_BEFORE_ALL: Final = ("", 0)
+
+
+def one(connection: sqlite3.Connection, job_id: int) -> Job:
+    """A job that is known to be there."""
+    return facts.job(connection.execute(SQL.one, (job_id,)).fetchone())
+
+
+def spec(connection: sqlite3.Connection, job_id: int) -> JobSpec:
+    """The definition of a job that is known to be there."""
+    name, schedule, execution, policies, source, paused, hidden = connection.execute(SQL.spec, (job_id,)).fetchone()
+    return JobSpec(
+        name=name,
+        schedule=columns.schedule(schedule),
+        execution=columns.execution(execution),
+        policies=columns.policies(policies),
+        source=source,
+        paused=bool(paused),
+        hidden=bool(hidden),
+    )
+
+
+def page(connection: sqlite3.Connection, caller: Caller, wanted: JobFilter) -> tuple[list[Job], str | None]:
+    """Jobs in order of name, and the cursor of the next page."""
+    owner_id = owners.scope(connection, caller)
+    statement = SQL.of_all if owner_id is None else SQL.of_owner
+    rows = connection.execute(statement, _parameters(wanted, owner_id)).fetchall()
+    more = len(rows) > wanted.limit
+    rows = rows[: wanted.limit]
+    return [facts.job(row, listed=True) for row in rows], _cursor(rows[-1]) if more else None
+
+
+def _parameters(wanted: JobFilter, owner_id: int | None) -> dict[str, object]:
+    name, job_id = paging.key(wanted.cursor, tuple[str, int]) if wanted.cursor else _BEFORE_ALL
+    return {
+        "owner_id": owner_id,
+        "name": name,
+        "id": job_id,
+        "done": wanted.done or "done" in wanted.states,
+        "states": columns.text(wanted.states) if wanted.states else None,
+        "queue": wanted.queue,
+        "source": wanted.source,
+        "owner": wanted.owner,
+        "q": wanted.q,
+        "tag": wanted.tag,
+        "limit": wanted.limit + 1,
+    }
+
+
+def _cursor(row: tuple[Any, ...]) -> str:
+    last = facts.JobFacts(*row)
+    return paging.cursor((last.name, last.id))

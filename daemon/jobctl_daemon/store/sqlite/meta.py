@@ -1,0 +1,45 @@
+"""Notes of the daemon about itself: epoch, watermark, and what services keep between starts."""
+
+import sqlite3
+from typing import Final
+
+from jobctl_daemon.store.sqlite.statements import load
+
+SQL = load("meta")
+
+EPOCH: Final = "epoch"
+#: The latest `now` a claim was told of, in ms: fences never fall below it, whatever the clock does.
+WATERMARK: Final = "watermark_ms"
+
+
+def read(connection: sqlite3.Connection) -> dict[str, str]:
+    return dict(connection.execute(SQL.all))
+
+
+def write(connection: sqlite3.Connection, values: dict[str, str]) -> None:
+    connection.executemany(SQL.put, values.items())
+
+
+def take_epoch(connection: sqlite3.Connection, node: str, now_ms: int) -> int:
+    """Raises the epoch by one and says who took it when."""
+    epoch = _number(connection, EPOCH) + 1
+    write(connection, {EPOCH: str(epoch), "node": node, "epoch_ms": str(now_ms)})
+    return epoch
+
+
+def holds_epoch(connection: sqlite3.Connection, epoch: int) -> bool:
+    """Whether nobody has taken the store over since `epoch`."""
+    return _number(connection, EPOCH) == epoch
+
+
+def raise_watermark(connection: sqlite3.Connection, now_ms: int) -> int:
+    """The higher one of the watermark and now, which is the new watermark."""
+    before = _number(connection, WATERMARK)
+    if now_ms > before:
+        write(connection, {WATERMARK: str(now_ms)})
+    return max(before, now_ms)
+
+
+def _number(connection: sqlite3.Connection, key: str) -> int:
+    row = connection.execute(SQL.get, (key,)).fetchone()
+    return int(row[0]) if row else 0

@@ -1,0 +1,117 @@
+"""Numbered, forward-only migrations. A migration and its stamp are one transaction, so none is ever half applied."""
+
+import hashlib
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+import jobctl
+from jobctl.errors import VersionMismatch
+from jobctl_daemon.store.sqlite.opening import connect_untouching
+
+_FILE: Final = re.compile(r"(\d{4})_(\w+)\.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step of the schema, as shipped."""
+
+    number: int
+    name: str
+    text: str
+
+    @property
+    def checksum(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def shipped() -> tuple[Migration, ...]:
+    """The migrations of this program, in order."""
+    entries = {entry.name: entry for entry in (files(__package__) / "migrations").iterdir()}
+    named = [match for name in sorted(entries) if (match := _FILE.fullmatch(name))]
+    return tuple(Migration(int(match[1]), match[2], entries[match[0]].read_text("utf-8")) for match in named)
+
+
+def check(path: Path, known: Sequence[Migration]) -> None:
+    """Raises `VersionMismatch` for a file this program must not write. Reads only; a missing or empty file is fine."""
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    try:
+        connection = connect_untouching(path)
+        try:
+            stamps = _stamps(connection)
+        finally:
+            connection.close()
+    except sqlite3.DatabaseError as error:
+        raise VersionMismatch(
+            f"{path} cannot be read as a database of jobctl: {error}",
+            "it was left as it is; move it away, or put a backup in its place",
+        ) from error
+    _compare(path, stamps, known)
+
+
+def migrate(connection: sqlite3.Connection, path: Path, known: Sequence[Migration]) -> int:
+    """Applies what is missing, each in its own transaction; returns how many. `path` is for messages."""
+    stamps = _stamps(connection)
+    _compare(path, stamps, known)
+    missing = [migration for migration in known if migration.number not in stamps]
+    for migration in missing:
+        _apply(connection, migration)
+    return len(missing)
+
+
+def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for statement in _split(migration.text):
+            connection.execute(statement)
+        connection.execute(
+            "INSERT INTO migrations (number, name, checksum, program) VALUES (?, ?, ?, ?)",
+            (migration.number, migration.name, migration.checksum, jobctl.__version__),
+        )
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _split(text: str) -> Iterator[str]:
+    """The statements of a script. `executescript` is no way: it commits first."""
+    statement = ""
+    for line in text.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+def _stamps(connection: sqlite3.Connection) -> dict[int, str]:
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    if not tables:
+        return {}
+    if "migrations" not in tables:
+        raise sqlite3.DatabaseError("it has tables of another program")
+    return dict(connection.execute("SELECT number, checksum FROM migrations ORDER BY number"))
+
+
+def _compare(path: Path, stamps: dict[int, str], known: Sequence[Migration]) -> None:
+    ours = {migration.number: migration for migration in known}
+    newest = max(stamps, default=0)
+    if newest > max(ours, default=0):
+        raise VersionMismatch(
+            f"{path} has schema {newest}, this program knows {max(ours, default=0)}",
+            "it was written by a newer jobctl: install that one, or restore a backup made before the upgrade",
+        )
+    if sorted(stamps) != list(range(1, newest + 1)):
+        raise VersionMismatch(f"{path} lists the schema steps {sorted(stamps)}", "put a backup in its place")
+    for number, checksum in stamps.items():
+        if checksum != ours[number].checksum:
+            raise VersionMismatch(
+                f"{path} was made by another schema step {number} ({ours[number].name}) than this program has",
+                "install the program that made it",
+            )

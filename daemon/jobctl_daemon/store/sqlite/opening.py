@@ -1,0 +1,75 @@
+"""Opening the database file: who may see it, and the settings of its two connections."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+_BUSY_MS: Final = 5_000
+_CACHE_KIB: Final = 8_192
+#: The write-ahead log is cut to this size when it is emptied.
+_LOG_KEPT_BYTES: Final = 16 << 20
+_STATEMENTS: Final = 256
+
+
+def create_private(path: Path) -> None:
+    """An empty file that only its owner can read, where there is none yet."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return
+
+
+def connect_writer(path: Path) -> sqlite3.Connection:
+    """The connection that writes, and the only one that checkpoints."""
+    connection = _connect(f"{_uri(path)}?mode=rw")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA wal_autocheckpoint = 0")
+    connection.execute(f"PRAGMA journal_size_limit = {_LOG_KEPT_BYTES}")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    return connection
+
+
+def connect_reader(path: Path) -> sqlite3.Connection:
+    """The connection of the reads. It cannot write, and a checkpoint by it could damage the file (SQLite < 3.51.3)."""
+    connection = _connect(f"{_uri(path)}?mode=rw")
+    connection.execute("PRAGMA wal_autocheckpoint = 0")
+    connection.execute("PRAGMA query_only = ON")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    return connection
+
+
+def connect_untouching(path: Path) -> sqlite3.Connection:
+    """A connection that leaves the file, and what lies beside it, as they are: to look before anything is decided."""
+    log, shared = Path(f"{path}-wal"), Path(f"{path}-shm")
+    if not log.exists() or log.stat().st_size == 0:
+        return _connect(f"{_uri(path)}?mode=ro&immutable=1")
+    # After a crash the newest pages are in the log; without write access to its index SQLite makes one in memory.
+    return _connect(f"{_uri(path)}?mode=ro" + ("&readonly_shm=1" if shared.exists() else ""))
+
+
+@contextmanager
+def busy_timeout(connection: sqlite3.Connection, timeout_ms: int) -> Iterator[None]:
+    """Waits at most so long for locks inside the block."""
+    connection.execute(f"PRAGMA busy_timeout = {timeout_ms}")
+    try:
+        yield
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+
+
+def _connect(uri: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        uri, uri=True, isolation_level=None, cached_statements=_STATEMENTS, check_same_thread=False
+    )
+    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    return connection
+
+
+def _uri(path: Path) -> str:
+    return f"file:{quote(str(path.absolute()))}"

@@ -1,0 +1,56 @@
+"""Ending runs that never started: skipped by a policy, cancelled by hand, or with their job."""
+
+import sqlite3
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from jobctl.states import RunState, SkipReason
+from jobctl_daemon.store.sqlite import events, history, ledger, one_shots
+from jobctl_daemon.store.sqlite.columns import policies, text
+from jobctl_daemon.store.sqlite.statements import load
+
+SQL = load("retire")
+
+
+class End(NamedTuple):
+    """How a run ends: `outcome` is the word, `reason` the sentence; `skip` is noted in the ledger as well."""
+
+    state: RunState
+    outcome: str
+    reason: str | None
+    skip: SkipReason | None
+
+
+class _Row(NamedTuple):
+    id: int
+    job_id: int
+    owner_id: int
+    key: str
+    slot_ms: int
+    due_ms: int
+    name: str
+    policies: str
+
+
+def unstarted(connection: sqlite3.Connection, ends: Mapping[int, End], now_ms: int) -> int:
+    """Moves those runs to history that are still scheduled or ready; returns how many."""
+    if not ends:
+        return 0
+    found = connection.execute(SQL.unstarted, (text(list(ends)),)).fetchall()
+    rows = [(_Row(*row), ends[row[0]]) for row in found]
+    history.move(connection, [_ending(row, end, now_ms) for row, end in rows])
+    ledger.note(connection, [(end.skip, end.reason, row.slot_ms, row.job_id, row.key) for row, end in rows if end.skip])
+    history.count(connection, [row.job_id for row, _ in rows])
+    events.append(connection, [_change(row, end, now_ms) for row, end in rows])
+    one_shots.retire(connection, {row.job_id for row, _ in rows}, now_ms)
+    return len(rows)
+
+
+def _ending(row: _Row, end: End, now_ms: int) -> history.Ending:
+    late = now_ms - row.due_ms > policies(row.policies).late_after_ms
+    return (end.state.value, end.outcome, None, end.reason, None, now_ms, None, None, late, row.id)
+
+
+def _change(row: _Row, end: End, now_ms: int) -> events.Change:
+    data = text({"name": row.name, "key": row.key, "reason": end.outcome, "detail": end.reason})
+    return (now_ms, f"run.{end.state.value}", row.owner_id, row.job_id, row.id, data)

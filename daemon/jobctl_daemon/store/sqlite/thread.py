@@ -1,0 +1,58 @@
+"""One SQLite connection on its own thread. The one place that touches aiosqlite, and its private queue.
+
+aiosqlite's public calls hop to the thread and back for each statement (30-300 us a hop). Its queue takes any function,
+so a whole transaction is one hop.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from typing import TypeVar
+
+import aiosqlite
+
+from jobctl.errors import Unavailable
+
+T = TypeVar("T")
+
+
+class DatabaseThread:
+    """`connect` is called on the thread, and the connection never leaves it."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+        self._thread: aiosqlite.Connection | None = None
+        self._connection: sqlite3.Connection | None = None
+
+    async def open(self) -> None:
+        """Starts the thread and connects; raises what `connect` raises, and then leaves no thread behind."""
+        thread = aiosqlite.Connection(self._connected, iter_chunk_size=64)
+        await thread
+        self._thread = thread
+
+    async def close(self) -> None:
+        """Waits for what is queued, closes the connection and ends the thread."""
+        thread, self._thread, self._connection = self._thread, None, None
+        if thread is not None:
+            await thread.close()
+
+    def post(self, function: Callable[[sqlite3.Connection], None]) -> None:
+        """Queues a function that answers nobody. It must not raise."""
+        thread, connection = self._opened()
+        thread._tx.put_nowait((None, lambda: function(connection)))
+
+    async def call(self, function: Callable[[sqlite3.Connection], T]) -> T:
+        """Runs a function on the thread. A caller that is cancelled does not stop it."""
+        thread, connection = self._opened()
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        thread._tx.put_nowait((future, lambda: function(connection)))
+        return await future
+
+    def _connected(self) -> sqlite3.Connection:
+        self._connection = self._connect()
+        return self._connection
+
+    def _opened(self) -> tuple[aiosqlite.Connection, sqlite3.Connection]:
+        if self._thread is None or self._connection is None:
+            raise Unavailable("the store is closed", "the daemon is stopping; try again when it is back")
+        return self._thread, self._connection
