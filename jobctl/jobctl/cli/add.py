@@ -20,6 +20,9 @@ EXAMPLES = (
     ("jobctl add --line '*/5 * * * * cd /srv && ./sync' --dry-run", "what a crontab line would become"),
 )
 
+OVERLAPS = ("allow", "skip")
+MISFIRES = ("once", "all", "skip")
+
 _Str = str | None
 
 
@@ -154,6 +157,8 @@ def verb(
 
 def _body(session: Session, options: dict[str, Any]) -> dict[str, Any]:
     """The JobDraft."""
+    draft.choice("--overlap", options["overlap"], OVERLAPS)
+    draft.choice("--misfire", options["misfire"], MISFIRES)
     read = _line(options["line"]) if options["line"] is not None else {}
     if read and (session.command is not None or options["shell"] is not None):
         raise InvalidInput("--line has a command already", "leave -- COMMAND and --shell out", field="--line")

@@ -1,11 +1,13 @@
 """`jobctl daemon stop`: the daemon ends, the commands do not."""
 
+import os
 import time
 from typing import Final
 
 import typer
 
 from jobctl.cli.session import Session
+from jobctl.client.sync import Client
 from jobctl.errors import DaemonError, Unavailable
 
 EXAMPLES = (("jobctl daemon stop", "running commands go on, and are recorded when it is back"),)
@@ -17,20 +19,44 @@ def verb(ctx: typer.Context) -> None:
     """Stop the daemon and wait until it is gone. Running commands go on; a later daemon takes them over."""
     session: Session = ctx.obj
     client, clock = session.reader(), session.world.clock
-    running = client.status()["running"]
+    status = client.status()
     answer = client.stop_daemon()
     deadline_ms = clock.boot_ms() + _WITHIN_MS
-    while clock.boot_ms() < deadline_ms:
-        try:
-            client.ready()
-        except Unavailable:
-            time.sleep(_PAUSE_S)
-        except DaemonError:
-            _said(session, answer, running)
-            return
-        else:
-            time.sleep(_PAUSE_S)
-    raise Unavailable("the daemon is still stopping after 30 s", "see its log, jobd.log in its state folder")
+    while _answers(client) or _lives(status["pid"]):
+        if clock.boot_ms() >= deadline_ms:
+            raise Unavailable("the daemon is still stopping after 30 s", "see its log, jobd.log in its state folder")
+        time.sleep(_PAUSE_S)
+    _said(session, answer, status["running"])
+
+
+def _answers(client: Client) -> bool:
+    try:
+        client.ready()
+    except Unavailable:
+        return True
+    except DaemonError:
+        return False
+    return True
+
+
+def _lives(pid: int) -> bool:
+    """Its socket goes before its lock does: a start right afterwards must find both free."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return not _is_zombie(pid)
+
+
+def _is_zombie(pid: int) -> bool:
+    """Gone but for a parent that has not looked yet."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] == "Z"
+    except (OSError, IndexError):
+        return False
 
 
 def _said(session: Session, answer: dict[str, object], running: int) -> None:

@@ -66,7 +66,7 @@ def schedule(job: dict[str, Any]) -> str:
     if plan.get("every"):
         return f"every {span(plan['every'])}" if plan["every"] >= 1 else f"every {plan['every']}s"
     if plan.get("at"):
-        return f"at {plan['at']}"
+        return "once"
     return "on boot" if plan.get("on_boot") else "on start" if plan.get("on_start") else "by hand"
 
 

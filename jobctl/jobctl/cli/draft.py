@@ -90,6 +90,12 @@ def plain(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in _PLAIN if options.get(name) is not None}
 
 
+def choice(option: str, value: str | None, allowed: Sequence[str]) -> None:
+    """One of a few words, or none."""
+    if value is not None and value not in allowed:
+        raise InvalidInput(f"{option} {value!r} is none of {', '.join(allowed)}", "see jobctl add --help", field=option)
+
+
 def moment(session: Session, at: str | None, after: str | None, zone: str | None) -> str | None:
     """The instant of `--at` or `--in`, in RFC 3339."""
     from jobctl.schedule import host_zone, parse_duration, parse_when

@@ -12,7 +12,8 @@ from jobctl.client.sync import WAIT_S_MAX, Client
 from jobctl.errors import NotFound, Unavailable, Unreachable
 
 ACTIVE: Final = ("scheduled", "ready", "running")
-_POLL_S: Final = 0.2
+_POLL_S: Final = 0.1
+_LOOKS_SILENT: Final = 10
 
 Run = dict[str, Any]
 
@@ -38,11 +39,12 @@ def until_over(session: Session, client: Client, run: Run, deadline_ms: int | No
 def until_started(session: Session, client: Client, run: Run) -> Run:
     """The run once it runs or is over. One that is due later is waited for, and said so once."""
     patience = Patience(session)
-    if run["state"] != "running" and is_active(run):
-        session.render.word(
-            f"run {run['id']} of {run['job']} has not started; due {session.viewer.both(run['due_at'])}"
-        )
+    looks = 0
     while is_active(run) and run["state"] != "running":
+        if looks == _LOOKS_SILENT:
+            due = session.viewer.both(run["due_at"])
+            session.render.word(f"run {run['id']} of {run['job']} has not started; it is due {due}")
+        looks += 1
         time.sleep(_POLL_S)
         run = patience.ask(lambda ident=run["id"]: client.run(ident))  # type: ignore[misc]
     return run

@@ -28,7 +28,7 @@ Zone = Annotated[str | None, typer.Option("--tz", metavar="ZONE", help="zone of 
 def verb(
     ctx: typer.Context,
     what: What,
-    n: Annotated[int, typer.Option("-n", "--number", metavar="N", min=0, max=1000, help="how many fires (5)")] = 5,
+    n: Annotated[int, typer.Option("-n", "--number", metavar="N", min=0, max=1000, help="how many fires")] = 5,
     since: Annotated[
         str | None, typer.Option("--from", metavar="TIME", help="after this instant instead of now")
     ] = None,

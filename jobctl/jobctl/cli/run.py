@@ -12,6 +12,7 @@ from jobctl.cli.ending import CommandEnded
 from jobctl.cli.follow import follow_log, is_active, log_writer, until_over, until_started
 from jobctl.cli.select import find_job
 from jobctl.cli.session import Session
+from jobctl.cli.times import milliseconds
 from jobctl.client.sync import Client
 from jobctl.errors import InvalidInput, NotFound
 
@@ -22,6 +23,7 @@ EXAMPLES = (
     ("jobctl run --in 10m -- systemctl restart web", "once, later"),
     ("jobctl run import --key order-4711", "the same key never runs twice"),
 )
+_SOON_MS = 1_000
 #: What belongs to a job itself: only a command of its own takes it.
 _OF_COMMANDS = ("shell", "name", "env", "stdin", "user", "cwd", "umask", "timeout", "grace", "log_max", "note")
 
@@ -105,7 +107,8 @@ def _announce(session: Session, run: dict[str, Any], *, quiet: bool, watched: bo
     if render.machine:
         print_run(session, run)
         return
-    when = "" if run["state"] != "scheduled" else f", due {session.viewer.both(run['due_at'])}"
+    later = milliseconds(run["due_at"]) > session.viewer.now_ms + _SOON_MS
+    when = f", due {session.viewer.both(run['due_at'])}" if later else ""
     text = f"run {run['id']} of {run['job']}{when}"
     (render.word if watched else render.line)(text)
 

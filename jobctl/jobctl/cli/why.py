@@ -19,6 +19,7 @@ EXAMPLES = (
 )
 _SHOWN = 10
 _DAY_MS = 86_400_000
+_ALWAYS = "1970-01-01T00:00:00Z"
 _SINCE_MS = 7 * _DAY_MS
 _REASONS = {
     "overlap": "skipped: an earlier run was still active",
@@ -71,9 +72,11 @@ def _last_such(session: Session, text: str, zone: str | None) -> str:
 
 
 def _recent(session: Session, client: Client, job: Entry, begin: str | None) -> list[Entry]:
-    """The ledger since `begin`; without it the last ten entries of a week."""
+    """The ledger since `begin`; without it its last ten entries, of a week if that has any."""
     start = begin or rfc3339(session.world.clock.now_ms() - _SINCE_MS)
     entries = list(client.ledger(job["id"], start, None))
+    if not entries and begin is None:
+        entries = list(client.ledger(job["id"], _ALWAYS, None, limit=1000))
     return [_told(session, client, entry) for entry in (entries if begin else entries[-_SHOWN:])]
 
 
@@ -115,8 +118,9 @@ def _ran(viewer: Viewer, run: Entry) -> str:
     if run["late"] and run["started_at"]:
         late = f", late ({(milliseconds(run['started_at']) - milliseconds(run['scheduled_at'])) // 1000}s)"
     made_up = ", made up later" if run["trigger"] == "catch_up" else ""
-    reason = f": {run['reason']}" if run.get("reason") else ""
-    return f"run {run['id']} ended {describe.outcome(run)}{reason}{started}{late}{made_up}"
+    outcome = describe.outcome(run)
+    reason = f": {run['reason']}" if run.get("reason") and run["reason"] not in outcome else ""
+    return f"run {run['id']} ended {outcome}{reason}{started}{late}{made_up}"
 
 
 def _at(session: Session, client: Client, job: Entry, moment: str) -> Entry:
