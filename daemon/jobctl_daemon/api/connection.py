@@ -1,7 +1,7 @@
 """One connection: aiohttp's protocol, with the limits it lacks and our problem documents in place of its pages."""
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from aiohttp.http_exceptions import LineTooLong
 from aiohttp.web_protocol import RequestHandler
@@ -16,17 +16,27 @@ from jobctl_daemon.api.problems import HEADERS, Refused, document, problem, surp
 if TYPE_CHECKING:
     from aiohttp.web_server import Server
 
-    from jobctl_daemon.api.door import Door
-
 _LINE_BYTES_MAX = 8190
+
+
+class Gate(Protocol):
+    """Counts the connections."""
+
+    def enter(self, connection: "Connection") -> bool:
+        """Whether it may stay."""
+        ...
+
+    def leave(self, connection: "Connection") -> None:
+        """It is gone."""
+        ...
 
 
 class Connection(RequestHandler):
     """Knows since when its head is arriving, and since when its reader takes nothing."""
 
-    __slots__ = ("_begun_s", "_closing_s", "_door", "_head_bytes", "_stalled_s", "uid", "wire")
+    __slots__ = ("_begun_s", "_closing_s", "_gate", "_head_bytes", "_stalled_s", "uid", "wire")
 
-    def __init__(self, server: "Server", door: "Door", loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, server: "Server", gate: "Gate", loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(
             server,
             loop=loop,
@@ -39,7 +49,7 @@ class Connection(RequestHandler):
             lingering_time=LINGER_S,
             auto_decompress=False,  # a compressed body is a bomb at worst and no gain on a socket of this host
         )
-        self._door = door
+        self._gate = gate
         self._begun_s: float | None = None
         self._stalled_s: float | None = None
         self._closing_s: float | None = None
@@ -57,11 +67,11 @@ class Connection(RequestHandler):
         super().connection_made(transport)
         self.wire = self.transport
         self.uid = peer_uid(transport)
-        if not self._door.enter(self):
+        if not self._gate.enter(self):
             self._refuse(Unavailable("too many connections", "close some, or try again"))
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self._door.leave(self)
+        self._gate.leave(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

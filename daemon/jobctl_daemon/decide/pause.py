@@ -14,7 +14,8 @@ def missed_while_paused(job: DueJob, schedule: Schedule, now_ms: int) -> tuple[L
     A one-shot that fell into the pause is not missed: it runs when the pause ends, as after any other delay.
     """
     if isinstance(schedule, Once):
-        return None, schedule.at_ms if schedule.at_ms > job.handled_ms else None
+        untouched = job.handled_ms <= job.created_ms  # also one whose instant had passed when it was made
+        return None, schedule.at_ms if untouched or schedule.at_ms > job.handled_ms else None
     following = schedule.next_after(now_ms)
     next_ms = following.at_ms if following else None
     first = schedule.next_after(job.handled_ms)
