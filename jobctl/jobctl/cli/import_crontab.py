@@ -289,7 +289,7 @@ def _next(item: Json) -> str:
 
     if item["schedule"] == "@reboot":
         return "on boot"
-    return of_fire({"local": item["next"][0]["local"]}) + f" {item['next'][0]['zone']}" if item["next"] else "never"
+    return of_fire(item["next"][0]) if item["next"] else "never"
 
 
 def _words(report: "TableReport", items: list[Json]) -> Iterator[str]:

@@ -29,9 +29,9 @@ def parse_assignment(text: str) -> tuple[str, str] | None:
 
 def _name(text: str) -> tuple[str, int] | None:
     if text[:1] and text[0] in _QUOTES:
-        end = text.find(text[0], 1)
-        name = text[1:end]
-        return None if end < 0 or "=" in name else (name, end + 1)
+        closing = text.find(text[0], 1)
+        name = text[1:closing]
+        return None if closing < 0 or "=" in name else (name, closing + 1)
     end = next((at for at, char in enumerate(text) if char == "=" or char in _SPACE), None)
     return None if end is None else (text[:end], end)
 

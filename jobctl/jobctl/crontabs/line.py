@@ -132,7 +132,7 @@ def _user(after: str, users: Container[str] | None) -> tuple[str, str]:
 def _unknown_user(name: str) -> tuple[str, str]:
     if name[0] in "\"'":
         return f"there is no user {shown(name)}", "The user column takes no quotes."
-    if "/" in name and not name.startswith("/") or ":" in name:
+    if ("/" in name and not name.startswith("/")) or ":" in name:
         return f"there is no user {shown(name)}", "`user:group` and `user/class` belong to FreeBSD's cron."
     if name[0] in "/.~$[*" or "=" in name:
         return (

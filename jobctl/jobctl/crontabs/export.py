@@ -1,0 +1,218 @@
+"""Jobs back to a crontab. What cron cannot do is written as a comment with the reason, never left out in silence."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jobctl.errors import InvalidInput
+
+from .assignment import format_assignment
+from .jobs import CRON_PATH
+from .line import split_entry
+from .percent import join_command, split_command
+from .shell import SH, command_of
+from .table import shown
+
+Job = Mapping[str, Any]
+
+#: Fields of a job that cron has no word for, with what they are when they say nothing.
+_BEYOND_CRON: Mapping[str, tuple[object, ...]] = {
+    "timeout": (None,),
+    "payload_ref": (None,),
+    "env_file": (None,),
+    "umask": ("022", "0022", "0o022", None),
+    "nice": (0, None),
+}
+_SCHEDULE_BEYOND_CRON: Mapping[str, tuple[object, ...]] = {
+    "jitter": (None, 0),
+    "dst_gap": ("auto",),
+    "dst_overlap": ("auto",),
+}
+_POSIX_SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"})
+
+
+@dataclass
+class Exported:
+    """The text, and which jobs are only comments in it, with the reason."""
+
+    data: bytes
+    lines: int
+    comments: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What one job needs: its line without a user, and the environment on it."""
+
+    job: Job
+    schedule: str
+    user: str | None
+    command: str
+    stdin: str | None
+    env: dict[str, str]
+
+
+class _Inexpressible(Exception):
+    """Cron cannot do what this job does."""
+
+
+def export(jobs: Iterable[Job], *, caller: str, host_zone: str, system: bool = False) -> Exported:
+    """A crontab of these jobs; with `system` one with a user column.
+
+    Jobs of one table keep their order, so that an imported table comes back as it was. Reading the result gives
+    the same jobs, except for what only jobctl knows: overlap, misfires, retries, notes.
+    """
+    writer = _Writer(caller, host_zone, system)
+    for job in sorted(jobs, key=_place):
+        writer.add(job)
+    writer.write_all()
+    lines = [*_head(system), *writer.lines]
+    return Exported(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"), writer.count, writer.comments)
+
+
+def _head(system: bool) -> list[str]:
+    fields = "# m h dom mon dow user command" if system else "# m h dom mon dow command"
+    return ["# Written by `jobctl export crontab`. Overlap, misfires and notes are not kept: cron has none.", fields]
+
+
+def _place(job: Job) -> tuple[str, int, str]:
+    """By the table and line it was imported from, else by name after those."""
+    parts = str(job.get("source", "")).split(":", 3)
+    if len(parts) == 4 and parts[0] == "crontab" and parts[2].isdigit():
+        return parts[3], int(parts[2]), str(job["name"])
+    return "\U0010ffff", 0, str(job["name"])
+
+
+class _Writer:
+    """Lines in an order that needs no variable to be unset, because no crontab line can do that."""
+
+    def __init__(self, caller: str, host_zone: str, system: bool) -> None:
+        self._caller = caller
+        self._system = system
+        self._resets = {"PATH": CRON_PATH, "SHELL": SH, "CRON_TZ": host_zone}
+        self._host_zone = host_zone
+        self._wishes: list[_Wish] = []
+        self._in_force: dict[str, str] = {}
+        self.lines: list[str] = []
+        self.comments: list[tuple[str, str]] = []
+        self.count = 0
+
+    def add(self, job: Job) -> None:
+        try:
+            self._wishes.append(self._wish(job))
+        except _Inexpressible as reason:
+            self._comment(job, str(reason))
+
+    def write_all(self) -> None:
+        while self._wishes:
+            fitting = (wish for wish in self._wishes if not self._surplus(wish))
+            wish = next(fitting, self._wishes[0])
+            self._wishes.remove(wish)
+            try:
+                self._write(wish)
+            except _Inexpressible as reason:
+                self._comment(wish.job, str(reason))
+
+    def _wish(self, job: Job) -> _Wish:
+        env = {str(name): str(value) for name, value in (job.get("env") or {}).items()}
+        command = command_of(job["target"], env)
+        if command is None:
+            raise _Inexpressible("it is no command")
+        _check_beyond(job)
+        schedule = _schedule_text(job)
+        zone = (job.get("schedule") or {}).get("timezone")
+        if zone and zone != self._host_zone and schedule != "@reboot":
+            env["CRON_TZ"] = zone
+        if env.get("PATH") == CRON_PATH:  # cron's own, and written again where a line above sets another
+            del env["PATH"]
+        command = _with_directory(job, env, command)
+        return _Wish(job, schedule, self._user(job), command, job.get("stdin"), env)
+
+    def _user(self, job: Job) -> str | None:
+        user = job.get("user") or job.get("owner") or self._caller
+        if self._system:
+            return str(user)
+        if job.get("user") and job["user"] != self._caller:
+            raise _Inexpressible(f"it runs as {shown(str(user))}: use --system")
+        return None
+
+    def _surplus(self, wish: _Wish) -> list[str]:
+        """Variables of lines above that this job must not have."""
+        return [name for name in self._in_force if name not in wish.env and name not in self._resets]
+
+    def _write(self, wish: _Wish) -> None:
+        command = self._without(wish, self._surplus(wish))
+        line = self._line(wish, command)
+        wanted = {name: value for name, value in self._resets.items() if name in self._in_force} | wish.env
+        assignments = []
+        for name, value in wanted.items():
+            if self._in_force.get(name) != value:
+                assignment = format_assignment(name, value)
+                if assignment is None:
+                    raise _Inexpressible(f"no crontab line can set {shown(name)} to its value")
+                assignments.append(assignment)
+        self._in_force.update(wanted)
+        self.lines += [*assignments, line]
+        self.count += 1
+
+    def _without(self, wish: _Wish, surplus: list[str]) -> str:
+        if not surplus:
+            return wish.command
+        shell = wish.env.get("SHELL", SH).rpartition("/")[2]
+        if (
+            "HOME" in surplus
+            or shell not in _POSIX_SHELLS
+            or not all(name.isidentifier() and name.isascii() for name in surplus)
+        ):
+            raise _Inexpressible(f"{', '.join(map(shown, surplus))} is set above, and a crontab cannot unset it")
+        return f"unset {' '.join(surplus)}; {wish.command}"
+
+    def _line(self, wish: _Wish, command: str) -> str:
+        """Written, and read again: only a line that means the job goes out."""
+        try:
+            text = join_command(command, wish.stdin)
+            user = f"{wish.user} " if wish.user else ""
+            line = f"{wish.schedule} {user}{text}"
+            entry = split_entry(line, system=self._system, users=None)
+        except InvalidInput as error:
+            raise _Inexpressible(error.message) from error
+        read = split_command(entry.text)[0]
+        if (entry.schedule, entry.user) != (wish.schedule, wish.user) or read.lstrip(" \t") != command.lstrip(" \t"):
+            raise _Inexpressible("no crontab line can say its command")
+        return f"# paused: {line}" if wish.job.get("paused") else line
+
+    def _comment(self, job: Job, reason: str) -> None:
+        name = shown(str(job["name"]))
+        self.comments.append((name, reason))
+        self.lines.append(f"# not for cron: {' '.join(name.split())}: {' '.join(reason.split())}")
+
+
+def _schedule_text(job: Job) -> str:
+    schedule = job.get("schedule") or {}
+    if schedule.get("on_boot"):
+        return "@reboot"
+    if schedule.get("cron"):
+        return " ".join(str(schedule["cron"]).split())
+    if not schedule:
+        raise _Inexpressible("it has no schedule")
+    raise _Inexpressible(f"its schedule is no cron text: {schedule.get('words') or 'not of five fields'}")
+
+
+def _check_beyond(job: Job) -> None:
+    for name, silent in _BEYOND_CRON.items():
+        if job.get(name) not in silent:
+            raise _Inexpressible(f"cron has no {name.replace('_', ' ')} ({shown(str(job[name]))})")
+    schedule = job.get("schedule") or {}
+    for name, silent in _SCHEDULE_BEYOND_CRON.items():
+        if schedule.get(name, silent[0]) not in silent:
+            raise _Inexpressible(f"cron has no {name.replace('_', ' ')} ({shown(str(schedule[name]))})")
+
+
+def _with_directory(job: Job, env: Mapping[str, str], command: str) -> str:
+    """cron starts in HOME; another directory is gone to."""
+    cwd = job.get("cwd")
+    if not cwd or cwd == env.get("HOME"):
+        return command
+    import shlex
+
+    return f"cd {shlex.quote(str(cwd))} || exit; {command}"

@@ -1,0 +1,110 @@
+"""What an import would do, as data: the shape that scripts build on, and a few keys more."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .jobs import Planned
+from .table import Crontab, shown
+
+Json = dict[str, Any]
+FIRES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TableReport:
+    """One table, its lines and their jobs. `imported`: position of a line → the job an earlier import made of it."""
+
+    path: str
+    crontab: Crontab
+    planned: Sequence[Planned]
+    imported: Mapping[int, str]
+    active: Mapping[int, str]
+    """Position of a line → where else cron runs it: its job would come in paused."""
+
+
+def as_json(reports: Sequence[TableReport], now_ms: int, zone: str) -> Json:
+    """`{"schema": 1, "items", "refused", "env", "debian"}`; every entry says its table, `tables` what Debian does."""
+    return {
+        "schema": 1,
+        "items": [item for report in reports for item in _items(report, now_ms, zone)],
+        "refused": [
+            {"line": line.line, "text": line.text, "reason": line.reason, "table": report.path}
+            for report in reports
+            for line in report.crontab.refused
+        ],
+        "env": [
+            {"line": env.line, "name": shown(env.name), "value": shown(env.value), "table": report.path}
+            for report in reports
+            for env in report.crontab.env
+        ],
+        "debian": "drops the file" if any(report.crontab.drops for report in reports) else "loads",
+        "tables": [
+            {"table": report.path, "debian": report.crontab.debian, "why": list(report.crontab.drops)}
+            for report in reports
+        ],
+        "remarks": [remark for report in reports for remark in remarks(report)],
+    }
+
+
+def _items(report: TableReport, now_ms: int, zone: str) -> list[Json]:
+    return [_item(report, at, planned, now_ms, zone) for at, planned in enumerate(report.planned)]
+
+
+def _item(report: TableReport, at: int, planned: Planned, now_ms: int, zone: str) -> Json:
+    item = planned.item
+    return {
+        "line": item.line,
+        "schedule": shown(item.schedule),
+        "user": item.user,
+        "command": shown(item.command),
+        "stdin": None if item.stdin is None else shown(item.stdin),
+        "env": {shown(name): shown(value) for name, value in item.env.items()},
+        "table": report.path,
+        "mapped": planned.problem is None,
+        "problem": None if planned.problem is None else shown(planned.problem),
+        "notes": [shown(note) for note in planned.notes],
+        "name": report.imported.get(at) or (planned.name if planned.draft else None),
+        "imported_as": report.imported.get(at),
+        "active_in": report.active.get(at),
+        "next": next_fires(planned, now_ms, zone),
+    }
+
+
+def next_fires(planned: Planned, now_ms: int, zone: str) -> list[Json]:
+    """The next fires of a mapped line in its own zone."""
+    draft = planned.draft
+    if draft is None or "cron" not in draft["schedule"]:
+        return []
+    from itertools import islice
+
+    from jobctl.schedule import Cron, local_fire
+
+    cron = Cron(draft["schedule"]["cron"], draft["schedule"].get("timezone", zone))
+    fires = (local_fire(fire, cron.tz) for fire in islice(cron.fires(now_ms, None), FIRES))
+    return [
+        {"at": _utc(fire.at_ms), "local": fire.local, "zone": fire.abbreviation, "note": fire.note} for fire in fires
+    ]
+
+
+def _utc(at_ms: int) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(at_ms // 1000, UTC).isoformat().replace("+00:00", "Z")
+
+
+def remarks(report: TableReport) -> list[str]:
+    """What a person should know of the table as a whole."""
+    names = {env.name: env.value for env in report.crontab.env}
+    said = []
+    if names.get("MAILTO", ""):
+        said.append(f"MAILTO={shown(names['MAILTO'])} is kept as a variable, but no mail is sent in this version")
+    if "RANDOM_DELAY" in names:
+        said.append("RANDOM_DELAY is kept as a variable: Debian's cron does not know it, starts are not delayed")
+    if "TZ" in names:
+        said.append("TZ is a variable of the commands, it does not move any schedule")
+    if any(item.env.get("CRON_TZ") and item.zone is None for item in report.crontab.items):
+        said.append("CRON_TZ is kept as a variable and moves no schedule, as with Debian's cron")
+    if "LOGNAME" in names:
+        said.append("LOGNAME is always the user's name, as with cron: the assignment is left out")
+    return said
