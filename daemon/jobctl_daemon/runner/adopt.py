@@ -40,6 +40,8 @@ def _adopt_all(supervisor: Supervisor, directory: str) -> int:
         holder = str(intent.get("instance"))
         if holder not in held:
             held[holder] = is_held(f"{directory}/{os.path.basename(holder)}.lock")
+            if not held[holder]:
+                supervisor.records.discard_spares(holder)
         if held[holder]:
             continue
         if RESULT not in records and IDENTITY not in records and processes is None:

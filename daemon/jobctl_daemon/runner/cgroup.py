@@ -26,11 +26,8 @@ class Cgroups:
 
     def take(self) -> str | None:
         """Return an empty group, or None when none can be made."""
-        while self._free:
-            path = self._free.pop()
-            if not pids(path):
-                return path
-            self._left.append(path)
+        if self._free:
+            return self._free.pop()
         while True:
             self._count += 1
             path = f"{self.base}/{self._count}"
@@ -55,8 +52,8 @@ class Cgroups:
 
     def close(self) -> None:
         """Remove all that is empty; what still has processes stays for the next runner to tidy."""
-        for path in [*self._free, *self._left, self.base]:
-            remove(path)
+        _remove_below(self.base)
+        remove(self.base)
 
 
 def open_cgroups(name: str) -> Cgroups | None:
@@ -77,9 +74,7 @@ def open_cgroups(name: str) -> Cgroups | None:
             _probe(base)
         except OSError:
             continue
-        for entry in os.scandir(base):
-            if entry.is_dir():
-                remove(entry.path)
+        _remove_below(base)
         if counts_oom:
             counts_oom = _write(f"{base}/cgroup.subtree_control", b"+memory")
         return Cgroups(base, counts_oom)
@@ -175,6 +170,12 @@ def remove(path: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def _remove_below(base: str) -> None:
+    for entry in os.scandir(base):
+        if entry.is_dir():
+            remove(entry.path)
 
 
 def path_of(pid: int) -> str | None:

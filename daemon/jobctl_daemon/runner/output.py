@@ -13,7 +13,7 @@ _COPY_BYTES = 1 << 20
 class Output:
     """One log file. Offsets are logical: those of all that was ever written."""
 
-    __slots__ = ("_head", "_keep", "_seen", "dropped_to", "most", "path", "truncated")
+    __slots__ = ("_grown", "_head", "_keep", "_seen", "dropped_to", "most", "path", "truncated")
 
     def __init__(self, path: bytes, most: int) -> None:
         self.path = path
@@ -22,6 +22,7 @@ class Output:
         self._head = half - half % _PAGE
         self._keep = half
         self._seen = 0
+        self._grown = False
         self.dropped_to = 0
         self.truncated = False
 
@@ -32,10 +33,8 @@ class Output:
 
     def size(self) -> int:
         """Return the file's size now, in bytes; 0 when there is none."""
-        try:
-            return os.stat(self.path, follow_symlinks=False).st_size
-        except OSError:
-            return 0
+        found = self._stat()
+        return found.st_size if found else 0
 
     def recall(self) -> None:
         """Find the hole a dead runner left."""
@@ -57,7 +56,7 @@ class Output:
         found = self._stat()
         if found is None:
             return False
-        grew, self._seen = found.st_size > self._seen, found.st_size
+        grew, self._grown = self._grown, False
         if found.st_blocks * 512 > self.most + 2 * _PAGE:
             self._punch(found.st_size)
         return grew
@@ -70,7 +69,7 @@ class Output:
         found = self._stat()
         if found is None:
             return 0
-        size = self._seen = found.st_size
+        size = found.st_size
         if size <= self.most:
             return size
         try:
@@ -90,9 +89,10 @@ class Output:
             return None
         if found.st_size < self._seen:
             self.truncated = True
-            self._seen = found.st_size
             if found.st_size < self.dropped_to:
                 self.dropped_to = 0
+        self._grown = self._grown or found.st_size > self._seen
+        self._seen = found.st_size
         return found
 
     def _middle_end(self, size: int) -> int:

@@ -1,7 +1,8 @@
 """Intent, identity and result files: what outlives the runner.
 
 Each is written whole under another name and renamed, without fsync: the death of a process loses nothing,
-and after a power cut every attempt is lost anyway.
+and after a power cut every attempt is lost anyway. Files are not deleted but written again: making and deleting
+three files a command is slower than starting it (ext4 searches past every inode deleted in the last minutes).
 """
 
 from __future__ import annotations
@@ -16,30 +17,38 @@ if TYPE_CHECKING:
 
 INTENT, IDENTITY, RESULT = "intent", "pid", "result"
 _KINDS = (INTENT, IDENTITY, RESULT)
+_SPARE = ".spare-"
+_KEEP_SPARE = 256
+# Sizes are rounded up with spaces, which JSON allows, so that writing again seldom has to cut a file.
+_ROUND_BYTES = 512
 
 
 class Records:
     """The directory of record files, named ``RUNID-FENCE.KIND``."""
 
-    __slots__ = ("directory",)
+    __slots__ = ("_count", "_mine", "_spares", "directory")
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, instance: str) -> None:
         self.directory = directory
         os.makedirs(directory, mode=0o700, exist_ok=True)
+        self._mine = f"{directory}/{_SPARE}{instance}-"
+        self._spares: list[tuple[str, int]] = []
+        self._count = 0
+        self.discard_spares(instance)
 
     def write(self, attempt_id: str, kind: str, payload: bytes) -> None:
-        """Write one record; raises OSError, then nothing of it is left."""
-        final = f"{self.directory}/{attempt_id}.{kind}"
-        draft = f"{final}~"
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        """Write one record; raises OSError, then there is none."""
+        draft, old_size = self._spares.pop() if self._spares else (self._new_name(), 0)
+        payload = payload.ljust(-len(payload) // _ROUND_BYTES * -_ROUND_BYTES)
         try:
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             try:
-                written = os.write(descriptor, payload)
-                while written < len(payload):
-                    written += os.write(descriptor, payload[written:])
+                _write(descriptor, payload)
+                if old_size > len(payload):
+                    os.ftruncate(descriptor, len(payload))
             finally:
                 os.close(descriptor)
-            os.rename(draft, final)
+            os.rename(draft, f"{self.directory}/{attempt_id}.{kind}")
         except OSError:
             _unlink(draft)
             raise
@@ -49,9 +58,29 @@ class Records:
         return os.access(f"{self.directory}/{attempt_id}.{INTENT}", os.F_OK)
 
     def remove(self, attempt_id: str) -> None:
-        """Remove an attempt's files; the intent last, so that a half-removed attempt still looks claimed."""
-        for kind in (IDENTITY, RESULT, INTENT):
-            _unlink(f"{self.directory}/{attempt_id}.{kind}")
+        """Remove an attempt's files; the result last: left alone it is reported again, which harms nothing."""
+        for kind in (IDENTITY, INTENT, RESULT):
+            path = f"{self.directory}/{attempt_id}.{kind}"
+            if len(self._spares) >= _KEEP_SPARE:
+                _unlink(path)
+                continue
+            spare = self._new_name()
+            with contextlib.suppress(OSError):
+                os.rename(path, spare)
+                self._spares.append((spare, os.stat(spare).st_size))
+
+    def discard_spares(self, instance: str) -> None:
+        """Delete the spare files of this runner, or of a dead one."""
+        prefix = f"{_SPARE}{instance}-"
+        for name in os.listdir(self.directory):
+            if name.startswith(prefix):
+                _unlink(f"{self.directory}/{name}")
+        if f"{self.directory}/{prefix}" == self._mine:
+            self._spares.clear()
+
+    def _new_name(self) -> str:
+        self._count += 1
+        return f"{self._mine}{self._count}"
 
     def scan(self) -> dict[str, dict[str, dict[str, Any]]]:
         """Return {id: {kind: record}} of all readable records; drafts of the dead are left alone."""
@@ -78,6 +107,12 @@ class Records:
         except (OSError, ValueError):
             return None
         return record if isinstance(record, dict) else None
+
+
+def _write(descriptor: int, payload: bytes) -> None:
+    written = os.write(descriptor, payload)
+    while written < len(payload):
+        written += os.write(descriptor, payload[written:])
 
 
 def _unlink(path: str) -> None:

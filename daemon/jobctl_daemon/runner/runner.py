@@ -35,7 +35,7 @@ class Runner:
         self._server = Server(self._loop, directory, options.instance, options.version)
         self._supervisor = self._server.supervisor = Supervisor(
             self._loop,
-            Records(f"{directory}/records"),
+            Records(f"{directory}/records", options.instance),
             None if os.environ.get("JOBCTL_NO_CGROUP") else open_cgroups(_group_name(options)),
             self._server.report,
             complain,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import resource
 import subprocess
@@ -181,6 +182,7 @@ def _adjust(order: Order, pid: int) -> list[str]:
     return remarks
 
 
+@functools.cache
 def _my_oom_score() -> bytes:
     try:
         return read_file("/proc/self/oom_score_adj").strip()

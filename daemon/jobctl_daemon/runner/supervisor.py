@@ -417,6 +417,7 @@ class Supervisor:
         """Remove what only a living runner needs."""
         if self._cgroups is not None:
             self._cgroups.close()
+        self.records.discard_spares(self.instance)
 
 
 def _group_lives(leader: int) -> bool:

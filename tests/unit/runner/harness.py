@@ -25,10 +25,15 @@ class Client:
     """One connection. Every wait is a wait for a message, with a deadline."""
 
     def __init__(self, path: Path) -> None:
-        self.socket = socket.socket(socket.AF_UNIX)
         folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
-        self.socket.connect(f"/proc/self/fd/{folder}/{path.name}")
-        os.close(folder)
+        self.socket = socket.socket(socket.AF_UNIX)
+        try:
+            self.socket.connect(f"/proc/self/fd/{folder}/{path.name}")
+        except OSError:
+            self.socket.close()
+            raise
+        finally:
+            os.close(folder)
         self.pending = b""
         self.heard: deque[dict[str, Any]] = deque()
 

@@ -1,0 +1,137 @@
+"""Timeouts, cancels and kills reach the whole tree, whatever it does to stay."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from unit.runner.harness import ENV, Client, Runner, ended, marked, pidfd
+
+# Leaves its session twice over, then writes its pid; TERM is ignored everywhere.
+ESCAPE = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.setsid()
+        print("away", os.getpid(), flush=True)
+        time.sleep(1000)
+    os._exit(0)
+os.wait()
+time.sleep(1000)
+"""
+TERM_IGNORED = "trap '' TERM INT HUP; echo up; while :; do sleep 0.1; done"
+
+
+@pytest.fixture(params=[True, False], ids=["cgroups", "no cgroups"])
+def runner(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Runner]:
+    runner = Runner(tmp_path, cgroups=request.param)
+    yield runner
+    runner.close()
+
+
+@pytest.fixture
+def client(runner: Runner) -> Client:
+    return runner.start()
+
+
+def traced(runner: Runner) -> dict[str, str]:
+    """Return an environment by which the test finds every process of the job."""
+    return {**ENV, "MARK": str(runner.state)}
+
+
+def test_timeout_takes_grandchildren_that_ignore_term_and_left_the_session(runner: Runner, client: Client) -> None:
+    argv = [sys.executable, "-I", "-S", "-c", ESCAPE]
+    result = runner.run(client, argv, env=traced(runner), timeout_ms=700, grace_ms=400)
+    assert (result["cause"], result["exit_code"], result["signal"]) == ("timed_out", None, 9)
+    assert [name for _, name in result["signals"]] == ["TERM", "KILL"]
+    assert 400 <= result["signals"][1][0] - result["signals"][0][0] < 2400
+    assert 1100 <= result["duration_ms"] < 3100
+    assert b"away" in runner.log(result["id"])
+    assert result["left_behind"] == []
+    assert marked(str(runner.state)) == []
+
+
+def test_cancel_finds_what_left_after_its_leader(runner: Runner, client: Client) -> None:
+    script = "trap 'exit 0' TERM; (setsid sh -c 'trap \"\" TERM; sleep 1000' &) ; echo up; sleep 1000 & wait"
+    attempt_id = runner.begin(client, ["/bin/sh", "-c", script], env=traced(runner))
+    wait_for_log(runner, attempt_id, b"up")
+    client.say("kill", id=attempt_id, mode="cancel", grace_ms=300)
+    assert client.wait("killing")["id"] == attempt_id
+    result = client.wait("ended", attempt_id)
+    assert (result["cause"], result["exit_code"], result["signal"]) == ("cancelled", 0, None)
+    assert marked(str(runner.state)) == []
+
+
+def test_kill_does_not_ask(runner: Runner, client: Client) -> None:
+    attempt_id = runner.begin(client, ["/bin/sh", "-c", TERM_IGNORED], env=traced(runner))
+    client.say("kill", id=attempt_id, mode="kill")
+    result = client.wait("ended", attempt_id)
+    assert (result["cause"], result["signal"]) == ("killed", 9)
+    assert [name for _, name in result["signals"]] == ["KILL"]
+    assert marked(str(runner.state)) == []
+
+
+def test_kill_overtakes_a_cancel_in_its_grace(runner: Runner, client: Client) -> None:
+    attempt_id = runner.begin(client, ["/bin/sh", "-c", TERM_IGNORED], env=traced(runner))
+    wait_for_log(runner, attempt_id, b"up")
+    client.say("kill", id=attempt_id, mode="cancel", grace_ms=600_000)
+    client.say("kill", id=attempt_id, mode="kill")
+    result = client.wait("ended", attempt_id)
+    assert (result["cause"], [name for _, name in result["signals"]]) == ("cancelled", ["TERM", "KILL"])
+
+
+def test_a_stopped_command_hears_term(runner: Runner, client: Client) -> None:
+    argv = ["/bin/sh", "-c", "kill -STOP $$; echo resumed"]
+    result = runner.run(client, argv, timeout_ms=300, grace_ms=5000, env=traced(runner))
+    assert result["cause"] == "timed_out"
+    assert result["duration_ms"] < 3000
+    assert marked(str(runner.state)) == []
+
+
+def test_a_command_that_exits_well_when_told_to_is_timed_out_all_the_same(runner: Runner, client: Client) -> None:
+    argv = ["/bin/sh", "-c", "trap 'exit 0' TERM; sleep 100 & wait"]
+    result = runner.run(client, argv, timeout_ms=300, grace_ms=2000)
+    assert (result["cause"], result["exit_code"]) == ("timed_out", 0)
+
+
+def test_ending_near_the_limit_is_one_or_the_other(runner: Runner, client: Client) -> None:
+    orders = [runner.order(["/bin/sleep", "0.2"], timeout_ms=205) for _ in range(40)]
+    for order in orders:
+        client.say("start", **order)
+    for order in orders:
+        result = client.wait("ended", order["id"])
+        if result["cause"] == "timed_out":
+            assert result["duration_ms"] >= 205
+        else:
+            assert (result["cause"], result["exit_code"]) == (None, 0)
+
+
+def test_the_children_of_a_dead_shell_die_too(runner: Runner, client: Client) -> None:
+    argv = ["/bin/bash", "-c", "set -m; sleep 1000 & sleep 1000 | cat & echo up; wait"]
+    attempt_id = runner.begin(client, argv, env=traced(runner))
+    wait_for_log(runner, attempt_id, b"up")
+    client.say("kill", id=attempt_id, mode="cancel", grace_ms=1000)
+    assert client.wait("ended", attempt_id)["cause"] == "cancelled"
+    assert marked(str(runner.state)) == []
+
+
+def test_a_strangers_death_is_not_ours(runner: Runner, client: Client) -> None:
+    order = runner.order(["/bin/sleep", "1000"])
+    client.say("start", **order)
+    with pidfd(client.wait("started", order["id"])["pid"]) as descriptor:
+        signal.pidfd_send_signal(descriptor, signal.SIGSEGV)
+        assert ended(descriptor)
+    result = client.wait("ended", order["id"])
+    assert (result["signal"], result["cause"], result["signals"]) == (11, None, [])
+
+
+def wait_for_log(runner: Runner, attempt_id: str, text: bytes) -> None:
+    """Follow a log until it contains a text; the pytest timeout ends a wait for nothing."""
+    while text not in runner.log(attempt_id):
+        pass
