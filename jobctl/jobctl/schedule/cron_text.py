@@ -191,7 +191,8 @@ def _what_is_wrong(field: Field, element: str) -> str:
 def _refusal(field: Field, element: str, problem: str, text: str) -> InvalidInput:
     reading = debian_reading(text)
     hint = reading if reading else "Debian's cron refuses it too."
-    return InvalidInput(f"{field.name} {_shown(element)}: {problem}", hint, field="cron")
+    where = f"{field.name} {_shown(element)}" if element else field.name
+    return InvalidInput(f"{where}: {problem}", hint, field="cron")
 
 
 def _shown(text: str) -> str:

@@ -56,7 +56,7 @@ class Stretches:
     def instant_of(self, wall_ms: int) -> int:
         """The instant of a wall time: the first one where it occurs twice, the gap's end where it does not exist."""
         stretch = self.at(wall_ms - DAY_MS)
-        while stretch.end_ms + stretch.offset_ms <= wall_ms < LAST_MS:
+        while stretch.end_ms + stretch.offset_ms <= wall_ms < LAST_MS - 2 * DAY_MS:
             stretch = self.at(stretch.end_ms)
         return max(wall_ms - stretch.offset_ms, stretch.start_ms)
 
@@ -64,9 +64,10 @@ class Stretches:
         """The stretches that begin with a change of offset in (`after_ms`, `until_ms`]."""
         found = []
         stretch = self.at(after_ms)
-        while stretch.end_ms <= min(until_ms, LAST_MS):
-            stretch = self.at(stretch.end_ms)
-            if stretch.before_ms != stretch.offset_ms:
+        while (edge_ms := stretch.end_ms) <= min(until_ms, LAST_MS):
+            stretch = self.at(edge_ms)
+            # After an end without a change the same stretch goes on, and began before.
+            if stretch.start_ms == edge_ms and stretch.before_ms != stretch.offset_ms:
                 found.append(stretch)
         return found
 

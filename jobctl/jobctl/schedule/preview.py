@@ -75,7 +75,7 @@ def preview(
         zone=zone,
         fires=tuple(local_fire(fire, zone) for fire in fires),
         transitions=transitions,
-        warnings=(*warnings_of(schedule), *_gap_warnings(transitions)),
+        warnings=(*warnings_of(schedule), *_gap_warnings(schedule, transitions)),
     )
 
 
@@ -140,7 +140,9 @@ def _overlap_words(repeated: list[str], first_pass: bool, second_pass: bool) -> 
     return f"{twice}: only the {'first' if first_pass else 'second'} pass runs"
 
 
-def _gap_warnings(transitions: tuple[Transition, ...]) -> Iterator[str]:
+def _gap_warnings(schedule: Schedule, transitions: tuple[Transition, ...]) -> Iterator[str]:
+    """Gaps that move fixed times or leave a day without any run; a `*/15` that loses an hour is no surprise."""
+    wildcard = isinstance(schedule, Cron) and schedule.fields.wildcard
     for transition in transitions:
-        if transition.swallowed:
+        if transition.swallowed and not (wildcard and transition.fires_that_day):
             yield f"on {transition.local[:10]} the clock goes forward: {transition.words}"

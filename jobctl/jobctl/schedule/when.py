@@ -12,6 +12,7 @@ from .fields import WEEKDAYS
 from .offsets import DAY_MS, LAST_MS, Stretches, stretches_of
 
 _MAX_TEXT = 100
+_FIRST_YEAR, _LAST_YEAR = 1970, 9900
 _HINT = "Write `in 10m`, `17:30`, `tomorrow 09:00`, `mon 09:00`, `2026-12-01 09:00` or `2026-12-01T09:00Z`."
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _DATE = r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})"
@@ -120,9 +121,12 @@ def _next_such(here: _Here, day: int, time_ms: int, step_days: int) -> int:
 
 def _day_of(text: str) -> int:
     try:
-        return date.fromisoformat(text).toordinal() - _EPOCH_ORDINAL
+        day = date.fromisoformat(text)
     except ValueError:
         raise InvalidInput(f"there is no day {text}", "Dates are year-month-day.", field="when") from None
+    if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
+        raise InvalidInput(f"{text} is too far away", f"Use a year up to {_LAST_YEAR}.", field="when")
+    return day.toordinal() - _EPOCH_ORDINAL
 
 
 def _time_ms(text: str | None) -> int:
