@@ -63,6 +63,7 @@ def _said(session: Session, answer: dict[str, object], running: int) -> None:
     if session.render.machine:
         session.render.json({**answer, "state": "stopped", "running": running})
         return
-    more = f"; {running} running command{'' if running == 1 else 's'} go on" if running else ""
+    words = "1 running command goes on" if running == 1 else f"{running} running commands go on"
+    more = f"; {words}" if running else ""
     session.render.line(f"stopped{more}")
     session.render.word("nothing is started until it is back: jobctl daemon start")

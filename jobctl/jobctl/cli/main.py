@@ -20,6 +20,8 @@ Nothing heavy is imported here: `--version` and `--help` are answered before Typ
 `wait`, `run --wait` and `run --follow` end with the command's own code, 128 + N for signal N.
 """
 
+import contextlib
+import gc
 import os
 import sys
 
@@ -48,9 +50,19 @@ def main() -> "NoReturn":
     if arguments == ["--version"]:
         sys.stdout.write(f"jobctl {__version__}\n")
         raise SystemExit(OK)
+    gc.set_threshold(50_000)  # imports make no garbage worth looking for: a tenth of the time of `ls`
     from jobctl.cli.world import real_world
 
-    raise SystemExit(run(arguments, real_world()))
+    world = real_world()
+    _leave(run(arguments, world), world)
+
+
+def _leave(code: int, world: "World") -> "NoReturn":
+    """End without taking the interpreter apart, which is time that nobody is served by."""
+    for stream in (world.stdout, world.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def run(arguments: "Sequence[str]", world: "World") -> int:

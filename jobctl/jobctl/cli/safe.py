@@ -7,6 +7,7 @@ controls turn text around, zero-width characters hide. `cell` shows such charact
 
 import codecs
 import re
+from functools import cache
 from typing import Final
 
 #: C0 and DEL, C1, soft hyphen, Arabic letter mark, Mongolian vowel separator, zero-width and bidi controls, line and
@@ -15,31 +16,47 @@ _DANGEROUS = (
     "\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff\ud800-\udfff"
 )
-_IN_CELL = re.compile(f"[{_DANGEROUS}]")
-_IN_TEXT = re.compile(f"(?![\n\t])[{_DANGEROUS}]")
 #: CSI; then OSC, DCS, SOS, PM and APC up to their terminator; then two-byte escapes. 7-bit and 8-bit forms.
-_SEQUENCE = re.compile(
+_SEQUENCE = (
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-Z\\^-~]"
 )
-_SEQUENCE_START = re.compile(r"[\x1b\x9b\x9d\x90\x98\x9e\x9f]")
+_SEQUENCE_START = r"[\x1b\x9b\x9d\x90\x98\x9e\x9f]"
 _SEQUENCE_CHARS_MAX: Final = 4096
 
 
 def cell(text: object) -> str:
     """One line that is safe in a table or a sentence; control characters, also newlines, by their escapes."""
-    return _IN_CELL.sub(_escape, str(text))
+    line = str(text)
+    if line.isascii() and line.isprintable():
+        return line
+    return _dangerous().sub(_escape, line)
 
 
 def text(value: str) -> str:
     """As `cell`, but newlines and tabs stay: for a text of several lines."""
-    return _IN_TEXT.sub(_escape, value)
+    if value.isascii() and value.replace("\n", "").isprintable():
+        return value
+    return _dangerous_in_text().sub(_escape, value)
 
 
 def json_text(value: str) -> str:
     """JSON with dangerous characters as its own escapes: the value is the same, no terminal acts on it."""
-    return _IN_TEXT.sub(_json_escape, value)
+    return value if value.isascii() and value.isprintable() else _dangerous_in_text().sub(_json_escape, value)
+
+
+# Compiled when first needed: each costs a good part of a millisecond, and most texts are plain.
+
+
+@cache
+def _dangerous() -> re.Pattern[str]:
+    return re.compile(f"[{_DANGEROUS}]")
+
+
+@cache
+def _dangerous_in_text() -> re.Pattern[str]:
+    return re.compile(f"(?![\n\t])[{_DANGEROUS}]")
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -63,20 +80,21 @@ class LogFilter:
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._held = ""
+        self._sequence = re.compile(_SEQUENCE)
+        self._start = re.compile(_SEQUENCE_START)
 
     def feed(self, data: bytes, *, final: bool = False) -> str:
         """What can be shown of the log so far. Carriage returns begin a new line: nothing is written over."""
         pending = self._held + self._decoder.decode(data, final)
-        ready, self._held = (pending, "") if final else _split_unfinished(pending)
-        plain = _SEQUENCE.sub("", ready).replace("\r\n", "\n").replace("\r", "\n")
+        ready, self._held = (pending, "") if final else self._split_unfinished(pending)
+        plain = self._sequence.sub("", ready).replace("\r\n", "\n").replace("\r", "\n")
         return text(plain)
 
-
-def _split_unfinished(pending: str) -> tuple[str, str]:
-    """Hold back a sequence at the end that may go on in the next piece, and a CR whose LF may follow."""
-    tail = pending[-_SEQUENCE_CHARS_MAX:]
-    for match in _SEQUENCE_START.finditer(tail):
-        if not _SEQUENCE.match(tail, match.start()):
-            at = len(pending) - len(tail) + match.start()
-            return pending[:at], pending[at:]
-    return (pending[:-1], "\r") if pending.endswith("\r") else (pending, "")
+    def _split_unfinished(self, pending: str) -> tuple[str, str]:
+        """Hold back a sequence at the end that may go on in the next piece, and a CR whose LF may follow."""
+        tail = pending[-_SEQUENCE_CHARS_MAX:]
+        for match in self._start.finditer(tail):
+            if not self._sequence.match(tail, match.start()):
+                at = len(pending) - len(tail) + match.start()
+                return pending[:at], pending[at:]
+        return (pending[:-1], "\r") if pending.endswith("\r") else (pending, "")

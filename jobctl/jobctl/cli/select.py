@@ -1,9 +1,7 @@
 """Which jobs a verb is about: the same arguments and options in every verb that takes several."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from difflib import get_close_matches
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -35,8 +33,7 @@ Tag = Annotated[str | None, typer.Option("--tag", metavar="TAG", help="jobs with
 All = Annotated[bool, typer.Option("--all", help="every job, also one-shots that are done", rich_help_panel=_PANEL)]
 
 
-@dataclass(frozen=True)
-class Selector:
+class Selector(NamedTuple):
     """What was asked for: names, or filters that all must hold."""
 
     names: list[str]
@@ -77,6 +74,8 @@ def find_job(client: Client, name: str) -> Json:
 
 
 def no_such(client: Client, name: str, error: NotFound, kind: str = "job") -> NotFound:
+    from difflib import get_close_matches
+
     known = [str(job["name"]) for job in client.jobs(limit=1000)]
     near = get_close_matches(name, known, n=1, cutoff=0.5)
     guess = f"closest: {near[0]}" if near else "see jobctl ls"

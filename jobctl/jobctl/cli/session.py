@@ -1,7 +1,6 @@
 """One invocation of one verb: its world, its common options, its printer and the daemon it talks to."""
 
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from jobctl.cli.render import Render
@@ -12,24 +11,24 @@ from jobctl.client.sync import Client
 from jobctl.errors import InvalidInput, Unreachable
 
 
-@dataclass
 class Common:
-    """The options that every verb takes."""
+    """The options that every verb takes, set while the command line is read."""
 
-    output: str = "table"
-    socket: str | None = None
-    colour: str = "auto"
-    utc: bool = False
-    no_start: bool = False
+    def __init__(self) -> None:
+        self.output = "table"
+        self.socket: str | None = None
+        self.colour = "auto"
+        self.utc = False
+        self.no_start = False
 
 
-@dataclass
 class Session:
     """What a verb is given, as `ctx.obj`. `command` is what followed `--`, None when there was none."""
 
-    world: World
-    common: Common = field(default_factory=Common)
-    command: list[str] | None = None
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.common = Common()
+        self.command: list[str] | None = None
 
     @cached_property
     def render(self) -> Render:

@@ -3,14 +3,12 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from jobctl.clock import Clock, SystemClock
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(NamedTuple):
     """The outside of one invocation."""
 
     environ: Mapping[str, str]

@@ -4,8 +4,8 @@ import errno
 import json
 import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, Protocol
 
 from jobctl.client.http1 import Broken, Reader, request_bytes
 from jobctl.errors import InvalidInput, Unreachable, VersionMismatch, from_code
@@ -19,14 +19,13 @@ ANSWER_S: Final = 30.0
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What is asked. `body` is JSON-able; `timeout_s` bounds each wait for bytes, `None` waits for ever."""
 
     method: str
     path: str
     body: object = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = MappingProxyType({})
     timeout_s: float | None = ANSWER_S
 
 
