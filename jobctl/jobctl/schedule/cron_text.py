@@ -76,7 +76,7 @@ def _parse(text: str) -> CronFields:
         raise _too_long(text)
     _check_count(words, bare)
     minutes, hours, days, months, weekdays = (
-        _numbers(field, word, text) for field, word in zip(FIELDS, words, strict=True)
+        _numbers(field, word, " ".join(words)) for field, word in zip(FIELDS, words, strict=True)
     )
     return CronFields(
         minutes,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from .fields import FIELDS, Field
 
-_MAX_TEXT = 32 * 1024
+_MAX_TEXT = 4096
 _ALNUM = re.compile(r"[0-9A-Za-z]*", re.ASCII)
 # MAX_TEMPSTR of cron.h: a longer number or name is a syntax error.
 _MAX_NUMBER = 1000
