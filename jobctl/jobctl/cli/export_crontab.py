@@ -40,7 +40,8 @@ def verb(
     client = session.reader()
     selector = Selector(list(names or ()), query, state, queue, owner, tag, everything)
     asked = selector.names or selector.filters or everything
-    jobs = named_jobs(client, selector) if asked else client.jobs()
+    listed = named_jobs(client, selector) if asked else client.jobs()
+    jobs = [client.job(job["id"]) for job in listed]  # lists carry neither variables nor input
     exported = export(jobs, caller=_caller(session), host_zone=host_zone()[0], system=system)
     if to is not None:
         _save(to, exported.data)

@@ -279,7 +279,7 @@ def _summary(report: "TableReport", items: list[Json]) -> str:
 
 def _row(item: Json) -> list[Cell | str | int | None]:
     state = f"already imported as {item['imported_as']}" if item["imported_as"] else str(item["name"])
-    if item["active_in"] and not item["imported_as"]:
+    if _comes_in_paused(item):
         state += " (paused)"
     return [item["line"], item["schedule"], item["user"], item["command"], Cell(state, style="strong"), _next(item)]
 
@@ -297,19 +297,23 @@ def _words(report: "TableReport", items: list[Json]) -> Iterator[str]:
     from jobctl.crontabs.report import remarks
 
     for item in items:
-        notes = [*item["notes"]]
-        if item["active_in"] and not item["imported_as"]:
-            notes.append(f"cron runs it from {item['active_in']}: the job comes in paused")
         if not item["mapped"]:
             yield f"line {item['line']}: stays with cron: {cell(item['schedule'])} {cell(item['command'])}"
-            notes.insert(0, item["problem"])
-        for note in notes:
+            yield f"    {cell(item['problem'])}"
+        for note in item["notes"]:
             yield f"line {item['line']}: {cell(note)}"
     for line in report.crontab.refused:
         yield f"line {line.line}: refused: {cell(line.text)}"
         yield f"    {cell(line.reason)}"
+    paused = [f"{item['name']} ({item['active_in']})" for item in items if _comes_in_paused(item)]
+    if paused:
+        yield f"paused, because cron runs them already: {cell(', '.join(paused))}"
     for remark in remarks(report):
         yield cell(remark)
+
+
+def _comes_in_paused(item: Json) -> bool:
+    return bool(item["mapped"] and item["active_in"] and not item["imported_as"])
 
 
 def _what_was_done(applied: Json) -> Iterator[str]:
@@ -318,8 +322,6 @@ def _what_was_done(applied: Json) -> Iterator[str]:
         yield "nothing to do: every line that can be a job is one already"
         return
     yield f"made {made} {'job' if made == 1 else 'jobs'}, commented {applied['commented']} out of the live tables"
-    if applied["paused"]:
-        yield f"paused, because cron runs their lines: {', '.join(map(cell, applied['paused']))}"
     for line in applied["missing"]:
         yield f"{line['table']} has changed, this line was not found: {cell(line['text'])}"
     yield f"undo it with: jobctl import crontab --rollback {applied['import']}"

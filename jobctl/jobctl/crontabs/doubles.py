@@ -27,12 +27,15 @@ class KnownTable:
     crontab: Crontab
 
 
-Identity = tuple[str, str, str, str | None]
-"""Schedule, user, command, input: what makes two lines the same."""
+Identity = tuple[str, str, str]
+"""Schedule, user and command. Not the input, which lists of jobs do not carry."""
 
 
 def find_doubles(tables: Iterable[KnownTable], jobs: Iterable[Mapping[str, Any]], *, caller: str) -> list[Double]:
-    """Every job at work that an active crontab line doubles, by table and line. `caller` runs jobs without a user."""
+    """Every job at work that an active crontab line doubles, by table and line.
+
+    `jobs` as a list of the API has them; `caller` is who runs those without a user or an owner.
+    """
     active = {}
     for job in jobs:
         identity = None if job.get("paused") else identity_of_job(job, caller)
@@ -57,15 +60,15 @@ def active_lines(tables: Iterable[KnownTable]) -> dict[Identity, str]:
 
 
 def identity_of_line(item: CrontabLine, origin: Origin) -> Identity:
-    return (item.schedule, origin.user_of(item), item.command, item.input)
+    return (item.schedule, origin.user_of(item), item.command)
 
 
 def identity_of_job(job: Mapping[str, Any], caller: str) -> Identity | None:
     """None for a job that no crontab line can be."""
     schedule = job.get("schedule") or {}
     text = "@reboot" if schedule.get("on_boot") else schedule.get("cron")
-    command = command_of(job.get("target") or {}, job.get("env") or {})
+    command = command_of(job.get("target") or {}, None)
     if not text or command is None:
         return None
     user = job.get("user") or job.get("owner") or caller
-    return (" ".join(str(text).split()), str(user), command, job.get("stdin") or None)
+    return (" ".join(str(text).split()), str(user), command)

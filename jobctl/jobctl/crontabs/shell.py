@@ -27,19 +27,26 @@ def target_of(command: str, shell: str) -> dict[str, Any]:
     return {"command": [shell, "-c", command]}
 
 
-def command_of(target: Mapping[str, Any], env: Mapping[str, str]) -> str | None:
-    """The command of a crontab line that runs this target; None for what is no command."""
+def command_of(target: Mapping[str, Any], env: Mapping[str, str] | None) -> str | None:
+    """The command of a crontab line that runs this target; None for what is no command.
+
+    `env` is the job's; None when it is not known: then any shell's `-c` counts.
+    """
     if target.get("shell") is not None:
         return str(target["shell"])
     words = target.get("command")
     if not isinstance(words, list) or not words:
         return None
-    shell = env.get("SHELL", SH)
-    if len(words) == 3 and words[:2] == [shell, "-c"]:
+    shell = None if env is None else env.get("SHELL", SH)
+    if len(words) == 3 and words[1] == "-c" and _is_shell(words[0], shell):
         return str(words[2])
-    if len(words) == 5 and words[:4] == [SH, "-c", _PRINTF, shell]:
+    if len(words) == 5 and words[:3] == [SH, "-c", _PRINTF] and _is_shell(words[3], shell):
         return _from_format(words[4])
     return shlex.join(words)
+
+
+def _is_shell(program: str, expected: str | None) -> bool:
+    return program == expected if expected is not None else program.endswith("sh")
 
 
 def _as_format(command: str) -> str:

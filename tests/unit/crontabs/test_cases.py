@@ -21,7 +21,10 @@ from jobctl.crontabs import Crontab, read, shown
 HANDED = Path(__file__).parents[2] / "data" / "crontabs"
 CASES = Path(os.environ.get("JOBCTL_CRONTAB_CASES", HANDED))
 #: The users that the cases take as existing.
-USERS = frozenset("root daemon bin sys mail news www-data backup list nobody postgres app deploy svc operator".split())
+USERS = frozenset(
+    {"root", "daemon", "bin", "sys", "mail", "news", "www-data", "backup", "list", "nobody", "postgres", "app", "deploy",
+     "svc", "operator"}
+)  # fmt: skip
 
 
 def cases() -> list[dict[str, Any]]:
