@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import re
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -140,8 +140,20 @@ class Call:
                 "a UUID will do",
                 field="Idempotency-Key",
             )
-        canonical = msgspec.json.encode(body, order="sorted")
-        return Request(key=key, verb=verb, body_hash=hashlib.sha256(canonical).hexdigest())
+        return Request(key=key, verb=verb, body_hash=hashlib.sha256(_canonical(body)).hexdigest())
+
+
+def _canonical(body: object) -> bytes:
+    """The same bytes for the same meaning: fields sorted, defaults filled in, 2.0 written as 2."""
+    return msgspec.json.encode(_whole(msgspec.to_builtins(body)), order="sorted")
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {name: _whole(item) for name, item in value.items()}
+    return [_whole(item) for item in value] if isinstance(value, list) else value
 
 
 def _too_large() -> TooLarge:

@@ -49,7 +49,7 @@ async def _own_grace_ms(call: Call) -> int:
 async def stop_run(call: Call, run_id: int, mode: StopMode, grace_ms: int) -> Cancelled:
     """Recorded first, then asked of the runner: a daemon that dies in between asks again after its restart."""
     services = call.services
-    cancelled = await services.store.cancel(call.caller, run_id, call.caller.name, call.now_ms)
+    cancelled = await services.store.cancel(call.caller, run_id, call.caller.name, call.now_ms, mode)
     if cancelled.fence is not None:
         await services.execution.stop(run_id, cancelled.fence, mode, grace_ms)
     return cancelled

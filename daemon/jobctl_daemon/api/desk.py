@@ -38,7 +38,7 @@ class Desk:
         except JobctlError as error:
             return _as_problem(request, error)
         except Exception as error:  # noqa: BLE001  the border: whatever escapes a verb is ours to answer for
-            return _as_problem(request, surprise(error, f"{request.method} {request.message.path[:200]}"))
+            return _as_problem(request, surprise(error, f"{request.method} {request.raw_path[:200]}"))
 
     async def _answer(self, request: BaseRequest) -> StreamResponse:
         caller = self._callers.caller(peer_uid(request.transport))
@@ -50,7 +50,7 @@ class Desk:
 
 def _target(request: BaseRequest) -> str:
     """Path and query. The absolute form, which proxies send, must be understood too (RFC 9112, 3.2.2)."""
-    path = request.message.path
+    path = request.raw_path
     return path if path.startswith("/") else request.rel_url.raw_path_qs
 
 

@@ -67,7 +67,10 @@ async def _attempt(call: Call, watch: RunWatch, wanted: Wanted) -> Attempt:
 async def _open(call: Call, attempt: Attempt) -> LogReader | None:
     """None when there is no file: not yet, or the command never began. `NotFound` when it was removed."""
     size = attempt.log_size if attempt.ended_at is not None else None
-    reader = await asyncio.to_thread(call.services.logs.open, attempt.run_id, attempt.fence, size)
+    try:
+        reader = await asyncio.to_thread(call.services.logs.open, attempt.run_id, attempt.fence, size)
+    except OSError as error:  # something else lies under its name, or the disk fails
+        raise NotFound(f"the log of run {attempt.run_id} cannot be read: {error}", "see the state folder") from error
     if reader is None and size:
         raise NotFound(f"the log of run {attempt.run_id} is no longer kept", "retention is set in jobd.toml")
     return reader

@@ -37,10 +37,9 @@ async def _ended(call: Call, wait_s: float) -> Run:
     with call.feed.run(call.run_id) as watch:
         while True:
             run = await call.services.store.run(call.caller, call.run_id)
-            left_s = (until_ms - call.services.clock.boot_ms()) / 1000
-            if run.state in FINAL or left_s <= 0 or call.feed.closing:
+            left_s = max(0, until_ms - call.services.clock.boot_ms()) / 1000
+            if run.state in FINAL or call.feed.closing or not await watch.news(left_s):
                 return run
-            await watch.news(left_s)
 
 
 async def attempts(call: Call) -> StreamResponse:

@@ -1,0 +1,124 @@
+"""Runs over the socket: asked for, waited for, cancelled."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from unit.api.world import World, world
+
+
+@pytest.fixture
+async def api(tmp_path: Path) -> AsyncIterator[World]:
+    async with world(tmp_path) as made:
+        yield made
+
+
+async def test_the_same_key_never_makes_a_second_run_of_a_job(api: World) -> None:
+    job = await api.add()
+    first = await api.ask("POST", f"/v1/jobs/{job['id']}/runs", Idempotency_Key="2027-01-15")
+    again = await api.ask("POST", f"/v1/jobs/{job['id']}/runs", {}, Idempotency_Key="2027-01-15")
+    assert (first.status, again.status) == (201, 200)
+    assert first.json == again.json
+    assert first.json["trigger"] == "manual"
+
+
+async def test_one_key_may_stand_for_a_run_of_each_of_two_jobs(api: World) -> None:
+    for name in ("a", "b"):
+        job = await api.add(name=name)
+        answer = await api.ask("POST", f"/v1/jobs/{job['id']}/runs", Idempotency_Key="2027-01-15")
+        assert (answer.status, answer.json["job"]) == (201, name)
+
+
+async def test_a_run_while_one_is_active_is_a_conflict_under_skip(api: World) -> None:
+    await api.add()
+    assert (await api.ask("POST", "/v1/jobs/greet/runs")).status == 201
+    answer = await api.ask("POST", "/v1/jobs/greet/runs")
+    assert (answer.status, answer.json["code"]) == (409, "conflict")
+    assert "wait" in answer.json["hint"]
+
+
+async def test_an_adhoc_command_runs_without_a_job_in_the_list(api: World) -> None:
+    answer = await api.ask("POST", "/v1/runs", {"target": {"command": ["ls"]}, "run_at": "in 5m"}, Idempotency_Key="x")
+    assert answer.status == 201
+    assert (answer.json["job"], answer.json["due_at"]) == ("ls", "2027-01-15T08:05:00Z")
+    assert (await api.ask("GET", "/v1/jobs")).json["items"] == []
+    again = await api.ask("POST", "/v1/runs", {"target": {"command": ["ls"]}, "run_at": "in 5m"}, Idempotency_Key="x")
+    assert (again.status, again.json["id"]) == (200, answer.json["id"])
+
+
+async def test_runs_are_listed_newest_first_and_filtered(api: World) -> None:
+    await api.add(overlap="allow")
+    for minutes in (1, 2, 3):
+        await api.ask("POST", "/v1/jobs/greet/runs", {"run_at": f"in {minutes}m"})
+    first = (await api.ask("GET", "/v1/jobs/greet/runs?limit=2&state=scheduled,ready")).json
+    rest = (await api.ask("GET", f"/v1/jobs/greet/runs?limit=2&cursor={first['next']}")).json
+    ids = [run["id"] for run in first["items"] + rest["items"]]
+    assert ids == sorted(ids, reverse=True)
+    assert len(ids) == 3
+    assert (await api.ask("GET", "/v1/runs?state=failed")).json["items"] == []
+    assert len((await api.ask("GET", "/v1/runs?q=gre&state=scheduled&state=ready")).json["items"]) == 3
+    wrong = await api.ask("GET", "/v1/runs?state=sleeping")
+    assert (wrong.status, wrong.json["field"]) == (422, "state")
+
+
+async def test_cancel_stops_a_running_run_with_the_jobs_own_grace(api: World) -> None:
+    claim = await api.claimed()
+    answer = await api.ask("POST", f"/v1/runs/{claim.run_id}/cancel")
+    assert (answer.status, answer.json["id"]) == (202, claim.run_id)
+    await api.ask("POST", f"/v1/runs/{claim.run_id}/cancel?grace=2.5")
+    await api.ask("POST", f"/v1/runs/{claim.run_id}/kill")
+    run = (claim.run_id, claim.fence)
+    assert api.execution.asked == [(*run, "cancel", 10_000), (*run, "cancel", 2500), (*run, "kill", 0)]
+    (running,) = await api.store.running()
+    assert running.stop_wanted == "kill"
+
+
+async def test_cancel_of_a_run_that_has_not_begun_is_done_at_once(api: World) -> None:
+    await api.add()
+    run = (await api.ask("POST", "/v1/jobs/greet/runs", {"run_at": "in 1h"})).json
+    answer = await api.ask("POST", f"/v1/runs/{run['id']}/cancel")
+    assert (answer.status, answer.json["state"]) == (200, "cancelled")
+    assert api.execution.asked == []
+    assert (await api.ask("POST", f"/v1/runs/{run['id']}/cancel")).status == 409
+
+
+async def test_attempts_tell_what_happened(api: World) -> None:
+    claim = await api.claimed()
+    await api.end(claim, log_size=12, cpu_ms=30)
+    (attempt,) = (await api.ask("GET", f"/v1/runs/{claim.run_id}/attempts?limit=1000")).json["items"]
+    assert (attempt["fence"], attempt["exit_code"], attempt["cpu"], attempt["log_size"]) == (claim.fence, 0, 0.03, 12)
+
+
+async def test_a_waiter_is_answered_when_its_run_ends_and_not_when_another_does(api: World) -> None:
+    claim, other = await api.claimed(), await api.claimed("other")
+    waiting = asyncio.ensure_future(api.ask("GET", f"/v1/runs/{claim.run_id}?wait=60"))
+    await api.end(other)
+    assert not (await asyncio.wait([waiting], timeout=0.2))[0]
+    await api.end(claim)
+    answer = await asyncio.wait_for(waiting, 5)
+    assert answer.json["state"] == "succeeded"
+
+
+async def test_many_waiters_of_one_run_are_all_answered(api: World) -> None:
+    claim = await api.claimed()
+    waiting = [asyncio.ensure_future(api.ask("GET", f"/v1/runs/{claim.run_id}?wait=60")) for _ in range(20)]
+    await asyncio.wait(waiting, timeout=0.2)
+    await api.end(claim)
+    assert {(await one).json["state"] for one in waiting} == {"succeeded"}
+
+
+async def test_a_waiter_gets_the_run_as_it_is_when_its_time_is_up(api: World) -> None:
+    claim = await api.claimed()
+    answer = await api.ask("GET", f"/v1/runs/{claim.run_id}?wait=0.05")
+    assert answer.json["state"] == "running"
+    assert (await api.ask("GET", f"/v1/runs/{claim.run_id}?wait=61")).status == 422
+
+
+async def test_a_stopping_daemon_lets_waiters_go(tmp_path: Path) -> None:
+    async with world(tmp_path) as api:
+        claim = await api.claimed()
+        waiting = asyncio.ensure_future(api.ask("GET", f"/v1/runs/{claim.run_id}?wait=60"))
+        await asyncio.wait([waiting], timeout=0.2)
+        await api.server.stop(2.0)
+        assert (await asyncio.wait_for(waiting, 5)).json["state"] == "running"

@@ -1,0 +1,215 @@
+"""The API in process, on a real socket over a real SQLite store; execution and health are stand-ins."""
+
+import asyncio
+import json
+import os
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kit.clock import ManualClock
+
+from jobctl.client.http1 import Reader
+from jobctl.model import Execution as Work
+from jobctl.model import JobSpec, Policies, ScheduleSpec
+from jobctl.paths import Places
+from jobctl.states import RunState
+from jobctl_daemon.api.context import HealthReport, HostFacts, Services, Settings, StartLag, StopMode
+from jobctl_daemon.api.server import Server
+from jobctl_daemon.execution.logs import LogFiles
+from jobctl_daemon.rows import Admission, Caller, Claim, Finish
+from jobctl_daemon.store.sqlite import SqliteStore
+
+Json = dict[str, Any]
+NOW_MS = 1_800_000_000_000
+BODY: Json = {"target": {"command": ["/bin/echo", "hello"]}, "name": "greet"}
+
+
+@dataclass
+class Stops:
+    """Execution that only remembers what it was asked."""
+
+    asked: list[tuple[int, int, str, int]] = field(default_factory=list)
+
+    async def stop(self, run_id: int, fence: int, mode: StopMode, grace_ms: int) -> None:
+        self.asked.append((run_id, fence, mode, grace_ms))
+
+    def runners(self) -> list[Json]:
+        return [{"instance": "1", "pid": 7, "version": "0", "running": 0, "kill_by": "group", "draining": False}]
+
+
+@dataclass
+class Fine:
+    """Health that is told what to say."""
+
+    stopping: bool = False
+    unready: str | None = None
+
+    def snapshot(self) -> HealthReport:
+        lag = StartLag(count=0, p50_ms=None, p99_ms=None, max_ms=None)
+        return HealthReport(
+            stopping=self.stopping,
+            unready=self.unready,
+            services={},
+            start_lag=lag,
+            warnings=["a warning"],
+            returns_after_reboot=True,
+            returns_after_reboot_why="a unit",
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A whole answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class World:
+    """The parts, and ways to ask the server."""
+
+    def __init__(self, folder: Path, **settings: int) -> None:
+        self.clock = ManualClock(NOW_MS)
+        self.store = SqliteStore(folder / "jobctl.db")
+        self.logs = LogFiles(str(folder / "runs"))
+        self.execution = Stops()
+        self.health = Fine()
+        self.places = Places(str(folder), str(folder), str(folder / "run" / "jobd.sock"), None, system=False)
+        self.stopped = 0
+        self.changes = 0
+        self._open: list[asyncio.StreamWriter] = []
+        self.services = self._services(settings)
+        self.owner = Caller(uid=os.getuid(), name="me")
+        self.server = Server(self.services)
+
+    def _services(self, settings: dict[str, int]) -> Services:
+        return Services(
+            store=self.store,
+            clock=self.clock,
+            places=self.places,
+            settings=Settings(slots=4, **settings),
+            host=HostFacts("Europe/Berlin", "/etc/localtime", "2026b", "host", "me", os.getuid(), "/usr/bin:/bin"),
+            execution=self.execution,
+            logs=self.logs,
+            health=self.health,
+            stop=self._stop,
+            changed=self._changed,
+            epoch=1,
+            pid=os.getpid(),
+            started_ms=NOW_MS - 5000,
+            started_boot_ms=self.clock.boot_ms() - 5000,
+        )
+
+    def _stop(self) -> None:
+        self.stopped += 1
+
+    def _changed(self) -> None:
+        self.changes += 1
+
+    # ── asking ─────────────────────────────────────────────────
+    async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        """One request on a connection of its own. A body that is not bytes is sent as JSON."""
+        data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        lines = [f"{method} {path} HTTP/1.1", "Host: x", "Connection: close", f"Content-Length: {len(data)}"]
+        lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+        return parsed(await self.raw("\r\n".join(lines).encode() + b"\r\n\r\n" + data))
+
+    async def raw(self, data: bytes) -> bytes:
+        """Bytes out, all bytes back until the server closes."""
+        reader, _ = await self.connect(data)
+        async with asyncio.timeout(10):
+            return await reader.read()
+
+    async def connect(self, data: bytes = b"") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection on which `data` has been sent; closed at the latest with the world."""
+        reader, writer = await asyncio.open_unix_connection(self.places.socket)
+        self._open.append(writer)
+        writer.write(data)
+        return reader, writer
+
+    async def settled(self) -> None:
+        """What was sent before has reached the server and its verb."""
+        for _ in range(3):
+            assert (await self.ask("GET", "/v1/jobs")).status == 200
+
+    async def hang_up(self) -> None:
+        """Closes what tests left open."""
+        for writer in self._open:
+            writer.close()
+        await asyncio.gather(*(writer.wait_closed() for writer in self._open), return_exceptions=True)
+
+    async def add(self, **fields: Any) -> Json:
+        answer = await self.ask("POST", "/v1/jobs", {**BODY, **fields})
+        assert answer.status == 201, answer
+        job: Json = answer.json
+        return job
+
+    # ── what services and runners would do ─────────────────────────────────────────────────
+    async def claimed(self, name: str = "greet") -> Claim:
+        """A run of a new job that has been claimed."""
+        spec = JobSpec(
+            name=name,
+            schedule=ScheduleSpec(timezone="UTC", words="by hand"),
+            execution=Work(command=["true"]),
+            policies=Policies(),
+        )
+        job = (await self.store.create_job(self.owner, spec, None, NOW_MS, None)).job
+        await self.store.trigger(self.owner, job.id, NOW_MS, NOW_MS, None)
+        pending = await self.store.pending(NOW_MS, 10)
+        await self.store.admit([Admission(run_id=one.run_id) for one in pending], NOW_MS)
+        (claim,) = await self.store.claim(NOW_MS, 1, "node", "boot")
+        return claim
+
+    async def end(self, claim: Claim, **facts: Any) -> None:
+        """The attempt has ended well."""
+        wanted: Json = {"failure_class": None, "reason": None, "started_ms": NOW_MS, "exit_code": 0, **facts}
+        finish = Finish(
+            run_id=claim.run_id,
+            fence=claim.fence,
+            state=RunState.SUCCEEDED,
+            outcome="ok",
+            ended_ms=NOW_MS + 1,
+            **wanted,
+        )
+        (verdict,) = await self.store.finish([finish], NOW_MS + 1)
+        assert verdict.answer == "ok"
+
+    def log_path(self, claim: Claim) -> Path:
+        return Path(self.logs.create_dir(claim.run_id, claim.fence))
+
+
+def parsed(data: bytes) -> Answer:
+    """An answer from its bytes, read by the client's own reader."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8 << 20)
+        theirs.sendall(data)
+        theirs.shutdown(socket.SHUT_WR)
+        reader = Reader(ours)
+        status, headers = reader.head()
+        return Answer(status, headers, b"".join(reader.body(status, headers)))
+
+
+@asynccontextmanager
+async def world(folder: Path, **settings: int) -> AsyncIterator[World]:
+    """A world whose server answers."""
+    made = World(folder, **settings)
+    await made.store.open()
+    try:
+        await made.server.start()
+        try:
+            yield made
+        finally:
+            await made.hang_up()
+            await made.server.stop(1.0)
+    finally:
+        await made.store.close()
