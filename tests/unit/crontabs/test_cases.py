@@ -22,8 +22,8 @@ HANDED = Path(__file__).parents[2] / "data" / "crontabs"
 CASES = Path(os.environ.get("JOBCTL_CRONTAB_CASES", HANDED))
 #: The users that the cases take as existing.
 USERS = frozenset(
-    {"root", "daemon", "bin", "sys", "mail", "news", "www-data", "backup", "list", "nobody", "postgres", "app", "deploy",
-     "svc", "operator"}
+    {"root", "daemon", "bin", "sys", "mail", "news", "www-data", "backup", "list", "nobody", "postgres", "app",
+     "deploy", "svc", "operator"}
 )  # fmt: skip
 
 
