@@ -1,0 +1,639 @@
+#!/bin/bash
+# Installs jobctl from the checkout this file lies in, starts its daemon, and runs a first job through it.
+# docs/operations.md tells what goes where; docs/decisions/0008-installation.md tells why.
+[ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@" # `sh install.sh`
+set -eu
+umask 022
+# Settings for other environments than the one made here. The daemon's place is settled below.
+unset PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX JOBCTL_SOCKET
+unset PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_REQUIRE_VIRTUALENV PIP_NO_COMPILE PIP_PYTHON
+
+usage() {
+    cat <<'USAGE'
+usage: ./install.sh [--python PATH] [--no-start]
+       ./install.sh --uninstall [--purge]
+
+Installs jobctl and jobd into an environment of their own: as root under /opt/jobctl for the whole host, as
+anybody else under ~/.local/lib/jobctl for that user. Starts the daemon, arranges that it comes back after a
+reboot and a logout, and runs a first job. Run again, it upgrades; running commands go on.
+
+  --python PATH   the Python to use, 3.11 or newer (else /usr/bin/python3, then what PATH has)
+  --no-start      set everything up, but start nothing now
+  --uninstall     stop the daemon and remove the programs; jobs and history stay
+  --purge         with --uninstall: remove jobs, history and settings too
+  --help          this text
+
+With JOBCTL_HOME=DIR the daemon keeps everything under DIR: a trial, which does not come back after a reboot.
+Exit codes: 0 done, 1 something failed (what was installed before still works), 2 something is missing first.
+USAGE
+}
+
+say() { printf '%s\n' "$*"; }
+step() { printf '  %-12s %s\n' "$1" "$2"; }
+warn() { printf 'install.sh: %s\n' "$*" >&2; }
+die() { # CODE MESSAGE [HINT]
+    warn "$2"
+    [ $# -lt 3 ] || printf '  %s\n' "$3" >&2
+    exit "$1"
+}
+tail_of() { tail -n 15 "$1" | sed 's/^/  | /' >&2; }
+
+# ── places ────────────────────────────────────────────────────────────────────
+# For the tests: another folder than / in which the host's own files are looked for and made.
+root=${JOBCTL_INSTALL_ROOT:-}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+uid=$(id -u)
+marker='# jobctl: starts the daemon' # the importer of crontabs knows it
+
+xdg() { # VARIABLE DEFAULT: as the XDG specification says, a relative value counts as none
+    case "${!1:-}" in
+    /*) printf '%s' "${!1}" ;;
+    *) printf '%s' "$HOME/$2" ;;
+    esac
+}
+
+settle_places() {
+    if [ "$uid" -eq 0 ]; then
+        base=$root/opt/jobctl bin=$root/usr/local/bin man=$root/usr/local/share/man
+        state=$root/var/lib/jobctl config=$root/etc/jobctl socket=$root/run/jobctl/jobd.sock
+        units=$root/etc/systemd/system unit_kind=system systemctl=(systemctl)
+        bash_completion=$root/usr/local/share/bash-completion/completions/jobctl
+        zsh_completion=$root/usr/local/share/zsh/site-functions/_jobctl
+        fish_completion=$root/usr/local/share/fish/vendor_completions.d/jobctl.fish
+    else
+        case "${HOME:-}" in
+        /*) ;;
+        *) die 2 'HOME is not set to a folder' "set it, for example: HOME=/home/$(id -un 2>/dev/null || echo you) $0" ;;
+        esac
+        if ! [ -d "$HOME" ] || ! [ -w "$HOME" ]; then die 2 "HOME is $HOME, which is no folder that you may write to"; fi
+        base=$HOME/.local/lib/jobctl bin=$HOME/.local/bin man=$HOME/.local/share/man
+        state=$(xdg XDG_STATE_HOME .local/state)/jobctl config=$(xdg XDG_CONFIG_HOME .config)/jobctl
+        socket=$state/jobd.sock
+        units=$(xdg XDG_CONFIG_HOME .config)/systemd/user unit_kind=user systemctl=(systemctl --user)
+        bash_completion=$(xdg XDG_DATA_HOME .local/share)/bash-completion/completions/jobctl
+        zsh_completion=$(xdg XDG_DATA_HOME .local/share)/zsh/site-functions/_jobctl
+        fish_completion=$(xdg XDG_CONFIG_HOME .config)/fish/completions/jobctl.fish
+    fi
+    if [ -n "${JOBCTL_HOME:-}" ]; then
+        JOBCTL_HOME=$(realpath -m -s "$JOBCTL_HOME")
+        state=$JOBCTL_HOME/state config=$JOBCTL_HOME/config socket=$JOBCTL_HOME/run/jobd.sock
+    fi
+}
+
+current() { readlink "$base/current" 2>/dev/null || true; } # the folder in use, without its path
+
+# ── Python ────────────────────────────────────────────────────────────────────
+probe() { # PYTHON: prints "3.11.2 new|old venv|bare"
+    "$1" -I -c '
+import sys
+try:
+    import ensurepip, venv
+    has = "venv"
+except ImportError:
+    has = "bare"
+version = sys.version_info
+print("%d.%d.%d" % version[:3], "new" if version >= (3, 11) else "old", has)' 2>/dev/null
+}
+
+candidates() {
+    local name
+    printf '%s\n' "$root/usr/bin/python3"
+    for name in python3 python3.13 python3.12 python3.11; do type -P "$name" || true; done
+}
+
+find_python() { # sets python, python_version
+    local list found version age has old='' bare=''
+    python=''
+    if [ -n "$wanted_python" ]; then list=$(type -P "$wanted_python" || true); else list=$(candidates); fi
+    while read -r found; do
+        read -r version age has <<<"$(probe "$found")" || true
+        [ -n "$version" ] || continue
+        python_version=$version
+        if [ "$age" = old ]; then
+            old="${old:+$old, }$found is $version"
+        elif [ "$has" = bare ]; then
+            bare=${bare:-$found}
+        else
+            python=$found
+            return
+        fi
+    done <<<"$list"
+    if [ -n "$bare" ]; then
+        install_venv "$bare"
+    elif [ -n "$old" ]; then
+        die 2 "Python 3.11 or newer is needed; $old" "install one, or name it: ./install.sh --python PATH"
+    elif [ -n "$wanted_python" ]; then
+        die 2 "$wanted_python is no Python that runs"
+    else
+        die 2 'no python3 was found' 'as root: apt-get update && apt-get install -y python3 python3-venv'
+    fi
+}
+
+install_venv() { # PYTHON without ensurepip, which Debian packs separately
+    local package
+    case "${1##*/}" in python3) package=python3-venv ;; *) package=${1##*/}-venv ;; esac
+    if [ "$uid" -ne 0 ] || ! type -P apt-get >/dev/null; then
+        die 2 "$1 cannot make environments: its venv module is not installed" \
+            "as root: apt-get update && apt-get install -y $package"
+    fi
+    step packages "$package, with apt-get"
+    if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$package"; } \
+        >"$work/apt.log" 2>&1 </dev/null; then
+        warn "apt-get could not install $package; it says:"
+        tail_of "$work/apt.log"
+        exit 2
+    fi
+    read -r python_version _ has <<<"$(probe "$1")" || true
+    [ "$has" = venv ] || die 2 "$1 cannot make environments, although $package is installed"
+    python=$1
+}
+
+# ── the environment ───────────────────────────────────────────────────────────
+free_name() { # VERSION: itself, or with +1, +2, … An environment cannot be moved: its scripts name their Python.
+    local name=$1 n=0
+    while [ -e "$base/$name" ]; do
+        n=$((n + 1))
+        name=$1+$n
+    done
+    printf '%s' "$name"
+}
+
+make_environment() { # sets new, the folder's name
+    local part began=$SECONDS
+    new=$(free_name "$version")
+    # Built from a copy: the checkout may belong to somebody else, and stays as it is.
+    mkdir "$work/source"
+    for part in pyproject.toml README.md LICENSE jobctl daemon tui man; do
+        cp -R "$here/$part" "$work/source/" || die 1 "$here cannot be read"
+    done
+    chmod -R u+w "$work/source"
+    find "$work/source" -name __pycache__ -prune -exec rm -rf {} +
+    unfinished=$base/$new
+    if ! "$python" -m venv "$base/$new" >"$work/pip.log" 2>&1; then
+        warn "$python could not make an environment in $base/$new; it says:"
+        tail_of "$work/pip.log"
+        exit 1
+    fi
+    if ! "$base/$new/bin/python3" -m pip install --no-input --disable-pip-version-check --compile \
+        "$work/source" >"$work/pip.log" 2>&1 </dev/null; then
+        warn "pip could not install jobctl and what it needs (is the network there?); it says:"
+        tail_of "$work/pip.log"
+        [ -z "$(current)" ] || warn "nothing was changed: $(current) is still installed"
+        exit 1
+    fi
+    if ! { "$base/$new/bin/jobctl" --version && "$base/$new/bin/jobd" --version; } >"$work/check.log" 2>&1; then
+        warn 'what was installed does not run; it says:'
+        tail_of "$work/check.log"
+        exit 1
+    fi
+    step environment "$base/$new ($((SECONDS - began)) s)"
+}
+
+switch_to() { # NAME: one rename, so that there is no moment without a jobctl
+    ln -sfn "$1" "$base/.next"
+    mv -T "$base/.next" "$base/current"
+    unfinished=''
+}
+
+is_ours() { # LINK
+    [ -L "$1" ] && case "$(readlink "$1")" in "$base/current/"*) true ;; *) false ;; esac
+}
+
+check_links() {
+    local name
+    for name in jobctl jobd; do
+        if [ -e "$bin/$name" ] || [ -L "$bin/$name" ]; then
+            is_ours "$bin/$name" || die 2 "$bin/$name is there and not from this installer" 'move it away first'
+        fi
+    done
+}
+
+make_links() {
+    local name page target
+    mkdir -p "$bin"
+    for name in jobctl jobd; do ln -sfn "$base/current/bin/$name" "$bin/$name"; done
+    for page in "$base"/current/share/man/man*/*; do
+        [ -e "$page" ] || continue
+        target=$man/${page#"$base"/current/share/man/}
+        mkdir -p "${target%/*}"
+        if [ ! -e "$target" ] || is_ours "$target"; then ln -sfn "$page" "$target"; fi
+    done
+    step links "$bin/jobctl, $bin/jobd, manual pages in $man"
+}
+
+completions() { printf '%s\n' "bash $bash_completion" "zsh $zsh_completion" "fish $fish_completion"; }
+
+make_completions() {
+    local shell file
+    while read -r shell file; do
+        if "$base/current/bin/jobctl" completion "$shell" >"$work/completion" 2>/dev/null </dev/null; then
+            mkdir -p "${file%/*}"
+            cp "$work/completion" "$file"
+        else
+            warn "no completion for $shell: jobctl completion $shell failed"
+        fi
+    done < <(completions)
+    step completions 'bash, zsh, fish (a new shell has them)'
+}
+
+in_use() { # NAME: some process runs from that folder
+    printf '%s' "$base/$1/" >"$work/pattern"
+    grep -qsaF -f "$work/pattern" /proc/[0-9]*/cmdline
+}
+
+sweep() { # old environments, except where a runner still watches its commands
+    local folder name kept=''
+    for folder in "$base"/*/; do
+        name=$(basename "$folder")
+        case "$name" in current | "$(current)") continue ;; esac
+        if in_use "$name"; then kept="$kept $name"; else rm -rf "${base:?}/$name"; fi
+    done
+    [ -z "$kept" ] || step kept "${kept# }: processes still run from there; the next install removes it"
+}
+
+# ── the daemon ────────────────────────────────────────────────────────────────
+ask() { # NAME ARGUMENTS…: the jobctl of that environment, to the daemon of this place and no other
+    local name=$1
+    shift
+    JOBCTL_SOCKET=$socket "$base/$name/bin/jobctl" "$@" </dev/null 2>"$work/ask.log" 9>&-
+}
+
+field() { # NAME PATH: one value of the JSON on stdin
+    "$base/$1/bin/python3" -I -c '
+import json, sys
+value = json.load(sys.stdin).get(sys.argv[1])
+print("" if value is None else value)' "$2" 2>/dev/null
+}
+
+running_version() { # NAME: of the daemon that answers, or nothing
+    local status
+    status=$(ask "$1" daemon status --json) || return 0
+    printf '%s' "$status" | field "$1" version
+}
+
+runners() { # pids of this daemon's runners
+    local file words
+    for file in /proc/[0-9]*/cmdline; do
+        { mapfile -d '' -t words <"$file"; } 2>/dev/null || continue
+        case " ${words[*]} " in *" jobctl_daemon.runner --state $state "*)
+            file=${file#/proc/}
+            printf '%s\n' "${file%/cmdline}"
+            ;;
+        esac
+    done
+}
+
+commands_running() { # how many commands the runners have
+    local pid children count=0
+    for pid in $(runners); do
+        children=$(cat /proc/"$pid"/task/*/children 2>/dev/null) || true
+        for _ in $children; do count=$((count + 1)); done
+    done
+    printf '%s' "$count"
+}
+
+stop_daemon() { # NAME: with the jobctl of that environment
+    local pid n
+    if ask "$1" daemon stop >/dev/null; then return; fi
+    # It does not answer: the process that holds the lock, if it is one of ours.
+    [ -e "$state/jobd.lock" ] || return 0
+    pid=$(tr -cd '0-9' <"$state/jobd.lock")
+    if [ -z "$pid" ] || ! grep -qsaF -e "$base/" -e jobctl_daemon "/proc/$pid/cmdline"; then return 0; fi
+    kill -TERM "$pid" 2>/dev/null || return 0
+    for ((n = 0; n < 300; n++)); do
+        kill -0 "$pid" 2>/dev/null || return 0
+        sleep 0.1
+    done
+    warn "the daemon, process $pid, did not stop within 30 s"
+    return 1
+}
+
+# ── coming back ───────────────────────────────────────────────────────────────
+arrange_return() { # sets how (systemd, cron, none), returns (yes, no) and why
+    how=none returns=no why='neither systemd nor a cron daemon runs on this host'
+    if [ -n "${JOBCTL_HOME:-}" ]; then
+        why='JOBCTL_HOME is set: a trial, started by hand'
+    elif [ -d "$root/run/systemd/system" ] && systemd_ready; then
+        how=systemd returns=yes why='systemd starts jobd.service'
+        [ "$uid" -eq 0 ] || why='systemd starts the user unit jobd.service, and lingering is on'
+    elif cron_runs; then
+        if add_reboot_line; then
+            how=cron returns=yes why='cron starts it: an @reboot line in the crontab'
+        else
+            why='a cron daemon runs, but the crontab could not be changed'
+        fi
+    fi
+}
+
+systemd_ready() {
+    [ "$uid" -ne 0 ] || return 0
+    local user n
+    user=$(id -un 2>/dev/null || id -u)
+    if [ "$(loginctl show-user "$user" --property=Linger --value 2>/dev/null)" != yes ]; then
+        if ! loginctl enable-linger "$user" >/dev/null 2>&1; then
+            warn "loginctl enable-linger $user failed: systemd would stop the daemon at logout, so it is not used"
+            return 1
+        fi
+        touch "$base/.linger"
+    fi
+    # With `su - USER` there is no session, but with lingering there is a manager.
+    [ -n "${XDG_RUNTIME_DIR:-}" ] || export XDG_RUNTIME_DIR="$root/run/user/$uid"
+    for ((n = 0; n < 50; n++)); do
+        if "${systemctl[@]}" daemon-reload >/dev/null 2>&1; then return 0; fi
+        sleep 0.1
+    done
+    warn "systemd runs no manager for $user (systemctl --user does not answer), so it is not used"
+    return 1
+}
+
+cron_runs() {
+    type -P crontab >/dev/null || return 1
+    local file name
+    for file in "$root"/proc/[0-9]*/comm; do
+        { read -r name <"$file"; } 2>/dev/null || continue
+        case "$name" in cron | crond) return 0 ;; esac
+    done
+    return 1
+}
+
+shell_word() { # for sh; in a crontab % ends the command
+    local word=$1
+    case "$word" in *[!A-Za-z0-9_./+:@,-]*) word="'${word//\'/\'\\\'\'}'" ;; esac
+    printf '%s' "${word//%/\\%}"
+}
+
+reboot_line() {
+    local name settings=''
+    # cron gives jobd a bare environment; it must find the same places as today.
+    if [ "$uid" -ne 0 ]; then
+        for name in XDG_STATE_HOME XDG_CONFIG_HOME; do
+            case "${!name:-}" in /*) settings="$settings$name=$(shell_word "${!name}") " ;; esac
+        done
+    fi
+    printf '@reboot %s%s %s\n' "$settings" "$(shell_word "$bin/jobd")" "$marker"
+}
+
+other_lines() { # the crontab without our line; fails where it cannot be read
+    local rc=0
+    LC_ALL=C crontab -l >"$work/crontab" 2>"$work/crontab.err" || rc=$?
+    if [ "$rc" -ne 0 ] && ! grep -qi 'no crontab' "$work/crontab.err"; then return 1; fi
+    awk -v marker="$marker" '
+        /^[ \t]*@reboot[ \t]/ && substr($0, length($0) - length(marker) + 1) == marker { next }
+        { print }' "$work/crontab"
+}
+
+add_reboot_line() {
+    other_lines >"$work/crontab.new" || return 1
+    reboot_line >>"$work/crontab.new"
+    cmp -s "$work/crontab" "$work/crontab.new" || crontab - <"$work/crontab.new" 2>/dev/null
+}
+
+remove_reboot_line() {
+    type -P crontab >/dev/null || return 0
+    other_lines >"$work/crontab.new" || return 0
+    if cmp -s "$work/crontab" "$work/crontab.new"; then return 0; fi
+    crontab - <"$work/crontab.new" || { warn 'the @reboot line could not be removed from the crontab'; return 0; }
+    step crontab 'the @reboot line is removed'
+}
+
+record_return() { # the daemon reads it for `jobctl status`
+    mkdir -p "$(dirname "$state")"
+    [ -d "$state" ] || mkdir -m 700 "$state"
+    printf '%s\t%s\n' "$returns" "$why" >"$state/.returns-after-reboot"
+    mv -T "$state/.returns-after-reboot" "$state/returns-after-reboot"
+    if [ "$returns" = yes ]; then
+        step reboot "it comes back: $why"
+    else
+        step reboot "it does NOT come back by itself after a reboot or logout: $why"
+    fi
+}
+
+unit_word() { # a word of a unit file: %, $ and \ have a meaning there
+    local word=${1//\\/\\\\}
+    word=${word//%/%%}
+    case "$word" in *[\ \"]*) word="\"${word//\"/\\\"}\"" ;; esac
+    printf '%s' "${word//\$/\$\$}"
+}
+
+unit_environment() {
+    local name
+    for name in XDG_STATE_HOME XDG_CONFIG_HOME; do
+        case "${!name:-}" in /*)
+            local value=${!name//\\/\\\\}
+            value=${value//%/%%}
+            printf 'Environment="%s=%s"\n' "$name" "${value//\"/\\\"}"
+            ;;
+        esac
+    done
+}
+
+write_units() { # NAME
+    local unit text
+    mkdir -p "$units"
+    for unit in jobd.service jobctl-runner@.service; do
+        text=$(cat "$here/packaging/systemd/$unit_kind/$unit")
+        text=${text//@VERSION@/"${1%%+*}"}
+        text=${text//@CURRENT@/"$(unit_word "${base#"$root"}/current")"}
+        text=${text//@DIR@/"$(unit_word "${base#"$root"}/$1")"}
+        text=${text//@STATE@/"$(unit_word "${state#"$root"}")"}
+        local environment
+        environment=$(unit_environment)
+        text=${text//@ENVIRONMENT@/"${environment:+$environment
+}"}
+        printf '%s\n' "$text" >"$work/unit"
+        cp "$work/unit" "$units/$unit"
+    done
+    "${systemctl[@]}" daemon-reload
+    "${systemctl[@]}" enable jobd.service >/dev/null 2>&1
+}
+
+start_daemon() { # NAME
+    if [ "$how" = systemd ]; then
+        write_units "$1" || { warn 'systemd did not take the units'; return 1; }
+        "${systemctl[@]}" restart jobd.service >"$work/start.log" 2>&1 9>&- && return
+    elif (cd / && exec "$base/$1/bin/jobd" </dev/null >"$work/start.log" 2>&1 9>&-); then
+        return
+    fi
+    warn 'the daemon did not start; it says:'
+    tail_of "$work/start.log"
+    [ ! -s "$state/jobd.log" ] || warn "its log: $state/jobd.log"
+    return 1
+}
+
+restart_daemon() { # OLD NEW, either an environment's name; OLD may be empty
+    local before='' now commands
+    if [ -n "$1" ]; then before=$(running_version "$1"); fi
+    [ -n "$before" ] || before=$(running_version "$2")
+    commands=$(commands_running)
+    # A daemon that systemd did not start would hold the place of the one that it starts.
+    if [ "$how" != systemd ] || ! "${systemctl[@]}" is-active --quiet jobd.service; then
+        stop_daemon "${1:-$2}" || return 1
+    fi
+    start_daemon "$2" || return 1
+    now=$(running_version "$2")
+    [ -n "$now" ] || { warn "the daemon was started but does not answer at $socket"; return 1; }
+    if [ -z "$before" ]; then
+        step daemon "jobd $now runs"
+    else
+        step daemon "jobd $before → $now; commands that go on: $commands"
+    fi
+}
+
+# ── the ends ──────────────────────────────────────────────────────────────────
+first_job() {
+    local run id
+    if ! run=$(ask current run --name first-job --timeout 60s --wait --json -- /bin/echo 'hello from jobctl'); then
+        warn 'the first job did not succeed; jobctl says:'
+        printf '%s\n' "$run" >>"$work/ask.log"
+        tail_of "$work/ask.log"
+        return 1
+    fi
+    id=$(printf '%s' "$run" | field current id)
+    step 'first job' "/bin/echo 'hello from jobctl': run $id, $(printf '%s' "$run" | field current state), exit code $(
+        printf '%s' "$run" | field current exit_code), output: $(ask current log "$id")"
+}
+
+next_steps() {
+    local rc=.profile found
+    say ''
+    case ":$PATH:" in
+    *":$bin:"*)
+        hash -r
+        found=$(type -P jobctl || true)
+        [ -z "$found" ] || [ "$found" = "$bin/jobctl" ] || warn "another jobctl comes first on PATH: $found"
+        ;;
+    *)
+        case "${SHELL:-}" in */zsh) rc=.zshrc ;; esac
+        if [ "$uid" -eq 0 ]; then
+            say "$bin is not on PATH. For this shell, and in ~/$rc for every later one:"
+            say "  export PATH=\"$bin:\$PATH\""
+        else
+            say "$bin is not on PATH. For this shell, and in ~/$rc for every later one:"
+            # shellcheck disable=SC2016  # to be pasted as it is
+            say '  export PATH="$HOME/.local/bin:$PATH"'
+        fi
+        say ''
+        ;;
+    esac
+    cat <<STEPS
+Next:
+  jobctl add hello --every 1m -- date    a job; prints when it fires next
+  jobctl runs hello                      every run, and how it ended
+  jobctl log hello                       its output
+  jobctl import crontab                  what your crontab would become; nothing changes until --apply
+  $here/install.sh --uninstall
+STEPS
+}
+
+install_or_upgrade() {
+    version=$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' "$here/jobctl/jobctl/__init__.py")
+    [ -n "$version" ] || die 1 "$here is no checkout of jobctl: jobctl/jobctl/__init__.py names no version"
+    [ -e "$root/etc/debian_version" ] || warn 'this is not Debian: it may work, but nobody tried'
+    check_links
+    find_python
+    mkdir -p "$base"
+    lock_base
+    local old
+    old=$(current)
+    [ -x "$base/$old/bin/jobctl" ] || old=''
+    say "jobctl $version for $([ "$uid" -eq 0 ] && echo 'this host' || echo 'this user'), with $python ($python_version)"
+    make_environment
+    switch_to "$new"
+    make_links
+    make_completions
+    arrange_return
+    record_return
+    if [ "$start" = yes ]; then
+        if ! restart_daemon "$old" "$new"; then
+            [ -n "$old" ] || exit 1
+            warn "back to $old"
+            switch_to "$old"
+            start_daemon "$old" || true
+            exit 1
+        fi
+        first_job
+    else
+        [ "$how" != systemd ] || write_units "$new" || die 1 'systemd did not take the units'
+        step daemon 'not started, and not restarted (--no-start)'
+    fi
+    sweep
+    next_steps
+}
+
+lock_base() {
+    exec 9>"$base/.lock"
+    flock -n 9 || die 1 'another install.sh is at work here'
+}
+
+uninstall() {
+    local file name pid running
+    if [ -d "$base" ]; then lock_base; fi
+    running=$(commands_running)
+    if [ "$purge" = yes ] && [ "$running" -gt 0 ]; then
+        die 1 "$running commands run; nothing was removed" 'wait for them or cancel them (jobctl cancel --all), then again'
+    fi
+    if [ -e "$units/jobd.service" ]; then
+        "${systemctl[@]}" disable --now jobd.service >/dev/null 2>&1 || warn 'systemctl could not disable jobd.service'
+        rm -f "$units/jobd.service" "$units/jobctl-runner@.service"
+        "${systemctl[@]}" daemon-reload >/dev/null 2>&1 || true
+        step systemd 'the units are removed'
+    fi
+    stop_daemon current || exit 1
+    step daemon "stopped; commands that go on: $running"
+    remove_reboot_line
+    for name in jobctl jobd; do if is_ours "$bin/$name"; then rm -f "$bin/$name"; fi; done
+    for file in "$man"/man*/*; do if is_ours "$file"; then rm -f "$file"; fi; done
+    while read -r _ file; do
+        if grep -qs 'jobctl completion for' "$file"; then rm -f "$file"; fi
+    done < <(completions)
+    if [ -e "$base/.linger" ]; then
+        step lingering "stays on; loginctl disable-linger $(id -un) switches it off"
+    fi
+    rm -rf "${base:?}"
+    step programs 'removed'
+    rm -f "$state/returns-after-reboot"
+    if [ "$purge" = yes ]; then
+        for pid in $(runners); do kill -TERM "$pid" 2>/dev/null || true; done
+        rm -rf "${state:?}" "${config:?}"
+        step purged "$state, $config"
+    else
+        step kept "jobs and history in $state, settings in $config (--uninstall --purge removes them)"
+    fi
+}
+
+main() {
+    action=install wanted_python='' start=yes purge=no
+    while [ $# -gt 0 ]; do
+        case "$1" in
+        --python)
+            [ $# -gt 1 ] || die 2 '--python needs a path'
+            wanted_python=$2
+            shift
+            ;;
+        --python=*) wanted_python=${1#*=} ;;
+        --no-start) start=no ;;
+        --uninstall) action=uninstall ;;
+        --purge) purge=yes ;;
+        --help | -h)
+            usage
+            exit 0
+            ;;
+        *) die 2 "unknown option $1" 'see ./install.sh --help' ;;
+        esac
+        shift
+    done
+    [ "$purge" = no ] || [ "$action" = uninstall ] || die 2 '--purge goes with --uninstall'
+    settle_places
+    unfinished='' work=$(mktemp -d)
+    # A failed or interrupted install leaves what was there before.
+    trap 'rm -rf "$work" ${unfinished:+"$unfinished"}' EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    case "$action" in
+    install) install_or_upgrade ;;
+    uninstall) uninstall ;;
+    esac
+}
+
+main "$@"
