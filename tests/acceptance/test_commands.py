@@ -26,14 +26,9 @@ while True:
 
 @pytest.fixture(scope="module", params=["best", "without cgroups"])
 def daemon(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealDaemon]:
-    home = tmp_path_factory.mktemp("commands") / "home"
-    made = RealDaemon(home)
-    if request.param != "best":
-        made.environ["JOBCTL_NO_CGROUP"] = "1"
-    try:
-        yield made.start()
-    finally:
-        made.close()
+    environ = {} if request.param == "best" else {"JOBCTL_NO_CGROUP": "1"}
+    with real_daemon(tmp_path_factory.mktemp("commands") / "home", **environ) as made:
+        yield made
 
 
 def _carriers(mark: str) -> list[int]:

@@ -10,16 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from kit.daemon import RealDaemon
+from kit.daemon import RealDaemon, real_daemon
 from kit.gate import Gates
 
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[RealDaemon]:
-    made = RealDaemon(tmp_path / "home")
-    made.start()
-    yield made
-    made.close()
+    with real_daemon(tmp_path / "home") as made:
+        yield made
 
 
 def _gone(pid: int) -> None:
@@ -43,7 +41,7 @@ def test_ten_commands_have_exact_results_after_the_daemon_was_killed(daemon: Rea
     runs = [daemon.run(gates.command(str(number), ending)) for number, ending in enumerate(endings)]
     runs = [daemon.until_running(run) for run in runs]
     follower = subprocess.Popen(
-        [sys.executable, "-m", "jobctl.cli.main", "--socket", daemon.socket, "log", "-f", "--run", str(runs[5]["id"])],
+        [sys.executable, "-m", "jobctl", "log", "-f", "--socket", daemon.socket, str(runs[5]["id"])],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
@@ -77,7 +75,7 @@ def test_a_survivor_still_holds_the_overlap_gate(daemon: RealDaemon, tmp_path: P
     daemon.kill9()
     daemon.start()
     answer = subprocess.run(
-        [sys.executable, "-m", "jobctl.cli.main", "--socket", daemon.socket, "run", "gated"],
+        [sys.executable, "-m", "jobctl", "run", "--socket", daemon.socket, "gated"],
         capture_output=True,
         check=False,
     )

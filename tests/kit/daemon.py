@@ -32,13 +32,13 @@ class RealDaemon:
         self._runners: set[int] = set()
 
     # ── life ─────────────────────────────────────────────────────
-    def start(self, **environ: str) -> "RealDaemon":
+    def start(self) -> "RealDaemon":
         """In the foreground, as a child; returns when it answers."""
         self.home.mkdir(exist_ok=True)
         with (self.home / "jobd.out").open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "jobctl_daemon", "--foreground"],
-                env={**self.environ, **environ},
+                env=self.environ,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -136,9 +136,10 @@ def _end(pid: int) -> None:
 
 
 @contextlib.contextmanager
-def real_daemon(home: Path) -> Iterator[RealDaemon]:
+def real_daemon(home: Path, **environ: str) -> Iterator[RealDaemon]:
     """A started daemon that is gone afterwards."""
     daemon = RealDaemon(home)
+    daemon.environ |= environ
     try:
         yield daemon.start()
     finally:
