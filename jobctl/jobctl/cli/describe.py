@@ -86,7 +86,7 @@ def last_run(job: dict[str, Any], viewer: Viewer) -> Cell:
         return Cell("")
     when = last.get("finished_at")
     style = "bad" if last["state"] == "failed" else ""
-    return Cell(f"{outcome(last)}, {viewer.ago(when)}" if when else outcome(last), style=style)
+    return Cell(f"{outcome(last)}, {viewer.ago(when)}" if when else outcome(last), outcome(last), style)
 
 
 def run_time(run: dict[str, Any], viewer: Viewer) -> str:

@@ -1,10 +1,13 @@
 """An error in words, or in JSON for programs: what, why, and what to do last."""
 
+import re
 from collections.abc import Sequence
 
 from jobctl.cli.render import Render
 from jobctl.cli.world import World
 from jobctl.errors import InternalError, InvalidInput, JobctlError
+
+_NO_INTEGER = re.compile("is not a valid int(eger)?( range)?$")
 
 
 def report(error: BaseException, arguments: Sequence[str], world: World) -> int:
@@ -36,7 +39,7 @@ def _usage_error(error: BaseException) -> InvalidInput | None:
 
     if not isinstance(error, TyperException):
         return None
-    message = error.format_message().strip().rstrip(".")
+    message = _NO_INTEGER.sub("is not a whole number", error.format_message().strip().rstrip("."))
     context = getattr(error, "ctx", None)
     path = getattr(context, "command_path", "jobctl")
     return InvalidInput(message[:1].lower() + message[1:], f"see {path} --help")

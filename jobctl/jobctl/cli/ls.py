@@ -8,7 +8,7 @@ import typer
 from jobctl.cli import describe
 from jobctl.cli.select import All, Names, Owner, Query, Queue, Selector, State, Tag, named_jobs
 from jobctl.cli.session import Session
-from jobctl.cli.table import Column
+from jobctl.cli.table import Cell, Column
 
 EXAMPLES = (
     ("jobctl ls", ""),
@@ -23,7 +23,7 @@ FIELDS = (
 )  # fmt: skip
 _COLUMNS = (
     Column("STATE"),
-    Column("NAME", shrinks=12),
+    Column("NAME", shrinks=8),
     Column("SCHEDULE", shrinks=9, drops=1),
     Column("NEXT", drops=2),
     Column("LAST"),
@@ -67,7 +67,7 @@ def show_table(session: Session, jobs: list[dict[str, Any]]) -> None:
     for job in jobs:
         last = describe.last_run(job, viewer)
         if job["state"] == "paused":
-            last = last._replace(text=f"paused {describe.paused(job, viewer)}")
+            last = Cell(f"paused {describe.paused(job, viewer)}", "paused")
         next_run, state = describe.next_run(job, viewer), describe.state(job["state"], loud=True)
         plan = describe.schedule(job)
         if wide:

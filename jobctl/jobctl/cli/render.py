@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TextIO
 
 from jobctl.cli import table
-from jobctl.cli.safe import json_text
+from jobctl.cli.safe import cell, json_text
 from jobctl.cli.safe import text as safe_text
 
 FORMATS: Final = ("table", "wide", "json", "ndjson", "csv", "name")
@@ -71,8 +71,8 @@ class Render:
         return self.output in {"json", "ndjson", "csv", "name"}
 
     def line(self, text: str = "") -> None:
-        """One line of data, made safe."""
-        self.out.write(safe_text(text) + "\n")
+        """One line of data, made safe: a newline in a name must not make a second one."""
+        self.out.write(cell(text) + "\n")
 
     def painted(self, text: str, style: str) -> str:
         """For stdout: `text` in a colour, which must be safe already. Print it with `raw_line`."""
@@ -93,7 +93,7 @@ class Render:
     def word(self, text: str) -> None:
         """One line for a person, on stderr; it never stands in the way of a full or closed stderr."""
         try:
-            self.err.write(safe_text(text) + "\n")
+            self.err.write(cell(text) + "\n")
         except OSError:
             return
 

@@ -19,7 +19,7 @@ FIELDS = (
     "id", "job", "trigger", "scheduled_at", "started_at", "finished_at", "state", "class", "exit_code", "signal",
     "reason", "attempt", "late", "key",
 )  # fmt: skip
-_COLUMNS = (Column("RUN", right=True), Column("JOB", shrinks=10), Column("STARTED", drops=2), Column("TOOK"),
+_COLUMNS = (Column("RUN", right=True), Column("JOB", shrinks=8), Column("STARTED", drops=2), Column("TOOK", drops=3),
             Column("RESULT"), Column("TRIGGER", drops=1))  # fmt: skip
 _WIDE = (*_COLUMNS, Column("SCHEDULED"), Column("ATTEMPT", right=True), Column("KEY", shrinks=12))
 

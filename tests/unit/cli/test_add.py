@@ -1,0 +1,143 @@
+"""From options to the body of a request."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unit.cli.conftest import Cli
+from unit.client.fake_daemon import FakeDaemon
+
+
+def added(cli: Cli, daemon: FakeDaemon, *argv: str, **environ: str) -> dict[str, Any]:
+    result = cli("add", *argv, **environ)
+    assert result.code == 0, result
+    body: dict[str, Any] = daemon.posted("/v1/jobs")[-1]
+    return body
+
+
+def test_every_option_has_its_field(cli: Cli, daemon: FakeDaemon, tmp_path: Path) -> None:
+    options = (
+        "--cron|0 3 * * *|--tz|Europe/Berlin|--jitter|30s|--dst-gap|skip|--dst-overlap|both|--env|A=b=c|--env|TAKEN"
+        "|--env-file|/e|--payload|/p|--user|pg|--cwd|/srv|--umask|027|--nice|5|--timeout|1h|--grace|5s|--overlap|allow"
+        "|--misfire|all|--misfire-within|6h|--late-after|1m|--log-max|5MB|--paused|--note|n|--tag|a|--tag|b"
+    )
+    body = added(cli, daemon, "x", *options.split("|"), "--", "cmd", "--flag", "--", "x", TAKEN="here")
+    assert body == {
+        "name": "x", "target": {"command": ["cmd", "--flag", "--", "x"]}, "source": "cli", "timezone": "Europe/Berlin",
+        "schedule": {"cron": "0 3 * * *", "jitter": "30s", "dst_gap": "skip", "dst_overlap": "both"},
+        "env": {"A": "b=c", "TAKEN": "here"}, "env_file": "/e", "payload_ref": "/p", "user": "pg", "cwd": "/srv",
+        "umask": "027", "nice": 5, "timeout": "1h", "grace": "5s", "overlap": "allow", "misfire": "all",
+        "misfire_within": "6h", "late_after": "1m", "log_max": "5MB", "paused": True, "note": "n", "tags": ["a", "b"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("argv", "schedule"),
+    [
+        (["--every", "90s"], {"every": "90s"}),
+        (["--in", "10m"], {"at": "2026-11-29T02:22:41Z"}),
+        (["--at", "2026-12-01 09:00", "--tz", "Europe/Berlin"], {"at": "2026-12-01T08:00:00Z"}),
+        (["--on-boot"], {"on_boot": True}),
+        (["--on-start"], {"on_start": True}),
+        ([], None),
+    ],
+)
+def test_the_kinds_of_schedule(cli: Cli, daemon: FakeDaemon, argv: list[str], schedule: dict[str, Any] | None) -> None:
+    assert added(cli, daemon, "x", *argv, "--", "true").get("schedule") == schedule
+
+
+@pytest.mark.parametrize(
+    ("line", "target", "schedule", "stdin"),
+    [
+        ("*/5 * * * * cd /srv && ./sync", "cd /srv && ./sync", {"cron": "*/5 * * * *"}, None),
+        ("@daily mail ana%hello%you", "mail ana", {"cron": "@daily"}, "hello\nyou\n"),
+        ("@reboot /srv/start", "/srv/start", {"on_boot": True}, None),
+    ],
+)
+def test_a_crontab_line(
+    cli: Cli, daemon: FakeDaemon, line: str, target: str, schedule: dict[str, Any], stdin: str | None
+) -> None:
+    body = added(cli, daemon, "x", "--line", line)
+    assert (body["target"], body["schedule"], body.get("stdin")) == ({"shell": target}, schedule, stdin)
+
+
+def test_a_crontab_line_that_cron_refuses(cli: Cli) -> None:
+    result = cli("add", "x", "--line", "61 * * * * true")
+    assert result.code == 2
+    assert "--line" in result.err
+
+
+def test_paths_are_of_the_callers_folder(
+    cli: Cli, daemon: FakeDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    body = added(cli, daemon, "x", "--payload", "in.txt", "--cwd", "sub", "--", "true")
+    assert (body["payload_ref"], body["cwd"]) == (str(tmp_path / "in.txt"), str(tmp_path / "sub"))
+
+
+def test_a_shell_line_and_no_name(cli: Cli, daemon: FakeDaemon) -> None:
+    body = added(cli, daemon, "--shell", "a | b > c")
+    assert (body["target"], "name" in body) == ({"shell": "a | b > c"}, False)
+
+
+def test_the_key_travels(cli: Cli, daemon: FakeDaemon) -> None:
+    cli("add", "x", "--idempotency-key", "k1", "--", "true")
+    assert [asked.headers.get("Idempotency-Key") for asked in daemon.asked if asked.method == "POST"] == ["k1"]
+
+
+def test_what_add_says(cli: Cli) -> None:
+    shown = cli("add", "x", "--cron", "0 3 * * *", "--", "true").out
+    for text in ("added x, id 4", "in words, Europe/Berlin", "Mon 30 Nov 2026 03:00:00 CET, in 23h47m",
+                 "at least once", "overlap skip · misfire once within 24h · timeout none · grace 10s"):  # fmt: skip
+        assert text in shown
+
+
+def test_a_dry_run_only_says_so(cli: Cli, daemon: FakeDaemon) -> None:
+    before = len(daemon.jobs)
+    result = cli("add", "x", "--cron", "0 3 * * *", "--dry-run", "--", "true")
+    assert result.out.startswith("would add x\n")
+    assert set(cli("add", "x", "--dry-run", "--json", "--", "true").json()) == {"job", "preview", "warnings"}
+    assert len(daemon.jobs) == before
+
+
+def test_by_hand_only_and_a_time_that_has_passed(cli: Cli) -> None:
+    assert "by hand only" in cli("add", "x", "--", "true").out
+    assert "has passed: it runs now" in cli("add", "y", "--at", "2020-01-01T00:00Z", "--", "true").err
+
+
+def test_run_a_command_here(cli: Cli, daemon: FakeDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli("run", "--timeout", "5s", "--env", "A=b", "--", "make", "all", PATH="/my/bin").code == 0
+    assert daemon.posted("/v1/runs") == [
+        {
+            "target": {"command": ["make", "all"]},
+            "cwd": str(tmp_path),
+            "env": {"PATH": "/my/bin", "A": "b"},
+            "timeout": "5s",
+        }
+    ]
+
+
+def test_run_a_job_later_under_a_key(cli: Cli, daemon: FakeDaemon) -> None:
+    assert cli("run", "backup", "--in", "1h", "--key", "order-1").code == 0
+    assert daemon.posted("/v1/jobs/backup/runs") == [{"run_at": "2026-11-29T03:12:41Z"}]
+    assert daemon.asked[-1].headers["Idempotency-Key"] == "order-1"
+
+
+def test_rm_asks_on_a_terminal(cli: Cli, daemon: FakeDaemon) -> None:
+    assert cli("rm", "backup", terminal=True, stdin="\n").code == 5
+    assert cli("rm", "backup", terminal=True, stdin="n\n").code == 5
+    assert len(daemon.jobs) == 3
+    asked = cli("rm", "backup", terminal=True, stdin="y\n")
+    assert asked.err.startswith("remove backup? [y/N]")
+    assert len(daemon.jobs) == 2
+    assert cli("rm", "--all", "--runs", "cancel", "-y").code == 0
+    assert daemon.jobs == []
+    assert daemon.asked[-1].query == {"runs": "cancel"}
+
+
+def test_pause_says_who_until_when_and_why(cli: Cli, daemon: FakeDaemon) -> None:
+    result = cli("pause", "sync", "--until", "2h", "--why", "provider down")
+    assert result.out == "paused sync by ana 12m41s ago until 05:12 CET: provider down\n".replace("05:12", "05:12:41")
+    assert daemon.posted("/v1/jobs/2/pause") == [{"until": "2026-11-29T04:12:41Z", "why": "provider down"}]

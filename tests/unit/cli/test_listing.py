@@ -1,0 +1,212 @@
+"""Lists and facts as people see them, and as programs do."""
+
+import csv
+import io
+
+import pytest
+
+from jobctl.cli.width import width
+from unit.cli.conftest import Cli
+from unit.client.fake_daemon import FakeDaemon, job
+
+HOSTILE = ["\x1b]52;c;aGk=\x07", "[/x]", "日本語のジョブ", "a\u202eb", "x" * 300, "line\nbreak", "\x9b2J"]
+
+
+def test_ls_piped(cli: Cli) -> None:
+    result = cli("ls")
+    assert result.err == ""
+    assert result.out.splitlines() == [
+        "STATE    NAME    SCHEDULE      NEXT                      LAST",
+        "FAILED   backup  0 3 * * *     in 23h47m, Mon 03:00 CET  exit 1, 12m00s ago",
+        "ok       hand    by hand       -                         -",
+        "running  sync    */15 * * * *  in 23h47m, Mon 03:00 CET  -",
+    ]
+
+
+def test_ls_on_a_terminal_has_colour_and_a_sum(cli: Cli) -> None:
+    result = cli("ls", terminal=True, COLUMNS="100", TERM="xterm")
+    assert "\x1b[31mFAILED\x1b[0m" in result.out
+    assert result.err == "3 jobs: 1 failed, 1 running\n"
+
+
+@pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_no_colour_when_it_is_not_wanted(cli: Cli, environ: dict[str, str]) -> None:
+    assert "\x1b" not in cli("ls", terminal=True, **environ).out
+
+
+def test_colour_is_forced_or_refused_by_the_option(cli: Cli) -> None:
+    assert "\x1b[31m" in cli("ls", "--color", "always").out
+    assert "\x1b" not in cli("ls", "--color", "never", terminal=True, TERM="xterm").out
+    assert cli("ls", "--color", "blue").code == 2
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100])
+@pytest.mark.parametrize("verb", ["ls", "runs"])
+def test_a_narrow_terminal_is_not_overrun(cli: Cli, daemon: FakeDaemon, verb: str, columns: int) -> None:
+    daemon.jobs[0]["name"] = daemon.runs[0]["job"] = "a-very-long-name-that-somebody-gave-to-it"
+    shown = cli(verb, terminal=True, COLUMNS=str(columns), NO_COLOR="1").out
+    assert all(width(line) <= columns for line in shown.splitlines())
+    assert "exit 1" in shown
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+@pytest.mark.parametrize("argv", [("ls",), ("ls", "-o", "wide"), ("show", "1"), ("runs",), ("show", "101", "--run"),
+                                  ("why", "1"), ("pause", "1"), ("rm", "1", "--yes"), ("log", "1")])  # fmt: skip
+def test_hostile_names_do_nothing(cli: Cli, daemon: FakeDaemon, name: str, argv: tuple[str, ...]) -> None:
+    daemon.jobs = [job(1, name, note=name, target={"shell": name}, error=name, tags=[name], env={"A": name})]
+    for item in daemon.runs:
+        item |= {"job": name, "job_id": 1, "reason": name}
+    daemon.ledger = [
+        {"from": "2026-11-29T02:00:00Z", "to": "2026-11-29T02:00:00Z", "count": 1, "run_id": None, "reason": "paused",
+         "detail": name, "recorded_at": "2026-11-29T02:00:00Z"},
+    ]  # fmt: skip
+    for terminal in (False, True):
+        result = cli(*argv, terminal=terminal, NO_COLOR="1", COLUMNS="80")
+        shown = result.out + result.err
+        assert result.code in (0, 3), shown
+        assert not any(char in shown for char in "\x1b\x07\x9b\u202e")
+        assert "line\nbreak" not in shown
+
+
+def test_names_for_scripts(cli: Cli) -> None:
+    assert cli("ls", "-o", "name").out == "backup\nhand\nsync\n"
+    assert cli("ls", "-o", "name", "--tag", "nightly").out == "backup\n"
+    assert cli("runs", "-o", "name").out == "103\n102\n101\n"
+
+
+def test_csv(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.jobs[0]["note"] = 'say "hi", then\ngo'
+    rows = list(csv.DictReader(io.StringIO(cli("ls", "-o", "csv").out, newline="")))
+    assert rows[0]["note"] == 'say "hi", then\ngo'
+    assert (rows[0]["last_run.exit_code"], rows[1]["next_run_at"]) == ("1", "")
+
+
+def test_an_empty_list_says_how_to_begin(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.jobs = []
+    result = cli("ls")
+    assert (result.code, result.out) == (0, "")
+    assert "jobctl add" in result.err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_no_encoding_makes_printing_fail(cli: Cli, daemon: FakeDaemon, encoding: str) -> None:
+    daemon.jobs[0]["name"] = "日本語 é \udcff"
+    for argv in (("ls",), ("ls", "--json"), ("ls", "-o", "name"), ("show", "1")):
+        assert cli(*argv, encoding=encoding).code == 0
+        assert cli(*argv, encoding=encoding, terminal=True).code == 0
+
+
+def test_show_a_job(cli: Cli) -> None:
+    shown = cli("show", "backup").out
+    assert shown.startswith("backup   FAILED   id 1\n")
+    for text in ("0 3 * * *   every day at 03:00, Europe/Berlin", "Mon 30 Nov 2026 03:00:00 CET, in 23h47m",
+                 "run 101  exit 1 after 41s", "overlap skip", "misfire once within 24h"):  # fmt: skip
+        assert text in shown
+
+
+def test_a_number_is_a_job_first_and_a_run_when_asked(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.runs[2]["id"] = 1
+    assert cli("show", "1").out.startswith("backup ")
+    assert cli("show", "1", "--run").out.startswith("run 1 of backup")
+    assert cli("show", "103").out.startswith("run 103 of sync")
+    assert cli("show", "103", "--job").code == 3
+
+
+def test_runs(cli: Cli) -> None:
+    assert cli("runs").out.splitlines()[0].split() == ["RUN", "JOB", "STARTED", "TOOK", "RESULT", "TRIGGER"]
+    assert "exit 1 (late)" in cli("runs", "backup").out
+    assert cli("runs", "hand").err == "no runs\n"
+
+
+def test_since_looks_back(cli: Cli, daemon: FakeDaemon) -> None:
+    cli("runs", "--since", "2h")
+    assert daemon.asked[-1].query["since"] == "2026-11-29T00:12:41Z"
+
+
+def test_status(cli: Cli, daemon: FakeDaemon) -> None:
+    assert cli().out == cli("status").out
+    assert "comes back after a reboot" in cli("status").out
+    assert cli("status", "--check").code == 0
+    daemon.status |= {"returns_after_reboot": False, "returns_after_reboot_why": "no unit\x1b[31m"}
+    shown = cli("status", terminal=True, TERM="xterm").out
+    assert "\x1b[31mwill NOT come back after a reboot or logout: no unit\\x1b[31m\x1b[0m" in shown
+    daemon.status["jobs"]["failed"] = 2
+    assert cli("status", "--check").code == 1
+    assert "trouble 2 failed: jobctl ls --state failed" in cli("status").out
+    daemon.status["jobs"]["failed"] = 0
+
+
+def test_next_and_explain_need_no_daemon(alone: Cli) -> None:
+    result = alone("next", "30 2 * * *", "--tz", "Europe/Berlin", "--from", "2027-03-27", "-n", "3", "--json")
+    assert [(item["at"], item["local"], item["note"]) for item in result.json()["items"]] == [
+        ("2027-03-27T01:30:00Z", "2027-03-27T02:30:00+01:00", None),
+        ("2027-03-28T01:00:00Z", "2027-03-28T03:00:00+02:00", "gap"),
+        ("2027-03-29T00:30:00Z", "2027-03-29T02:30:00+02:00", None),
+    ]
+    assert alone("next", "0", "0", "30", "2", "*", "--json").json()["items"] == []
+    assert "every 10 minutes" in alone("explain", "every 10m").out
+    shown = alone("explain", "30 2 * * *", "--tz", "Europe/Berlin").out
+    assert "2027-03-28 forward by 60 min: 02:30 does not exist" in shown
+
+
+def test_next_of_a_job(cli: Cli) -> None:
+    assert "Mon 30 Nov 2026 03:00:00 CET" in cli("next", "backup").out
+    assert cli("explain", "backup").out.startswith("every day at 03:00   (Europe/Berlin)")
+
+
+def test_why(cli: Cli, daemon: FakeDaemon) -> None:
+    def entry(at: str, to: str | None = None, **changed: object) -> dict[str, object]:
+        plain = {
+            "from": at,
+            "to": to or at,
+            "count": 1,
+            "run_id": None,
+            "reason": None,
+            "detail": None,
+            "recorded_at": at,
+        }
+        return plain | changed
+
+    daemon.ledger = [
+        entry("2026-11-26T02:00:00Z", "2026-11-28T02:00:00Z", count=3, reason="paused"),
+        entry("2026-11-29T01:00:00Z", reason="overlap", detail="run 99 was active"),
+        entry("2026-11-29T02:00:00Z", run_id=101),
+    ]
+    shown = cli("why", "backup").out.splitlines()
+    assert shown[0] == (
+        "Thu 26 Nov 2026 03:00:00 CET to Sat 28 Nov 2026 03:00:00 CET (3×)   skipped: the job was paused"
+    )
+    assert "an earlier run was still active (run 99 was active)" in shown[1]
+    assert "run 101 ended exit 1, started 03:00 CET, late (0s)" in shown[2]
+    assert shown[3].startswith("next: ")
+    assert "run 101" in cli("why", "backup", "--at", "03:00").out
+    assert "the job was added" in cli("why", "backup", "--at", "2026-01-01 03:00").out
+    assert cli("why", "backup", "--at", "2026-11-30 03:00").out.endswith("due then, in the future\n")
+
+
+def test_why_not_due(cli: Cli, daemon: FakeDaemon) -> None:
+    from unit.client.fake_daemon import PREVIEW, Answer, Asked
+
+    def following(asked: Asked, match: object) -> Answer:
+        return Answer(200, PREVIEW if "until" not in asked.query else PREVIEW | {"items": []})
+
+    daemon.override("GET", "/v1/jobs/1/next", following)
+    later = cli("why", "backup", "--at", "2026-12-05 04:00").out
+    assert "not due then; the next is Mon 30 Nov 2026 03:00:00 CET" in later
+    assert "not due then" in cli("why", "backup", "--at", "2026-11-29 01:07").out
+
+
+def test_doctor(cli: Cli, daemon: FakeDaemon, tmp_path: object) -> None:
+    result = cli("doctor", "--json")
+    checks = {item["check"]: item["level"] for item in result.json()["items"]}
+    assert {"daemon", "version", "clock", "zone", "permissions", "disk", "reboot", "command", "double", "path"} <= set(
+        checks
+    )
+    daemon.status["returns_after_reboot"] = False
+    assert cli("doctor").code == 1
+
+
+def test_doctor_without_a_daemon(alone: Cli) -> None:
+    result = alone("doctor")
+    assert result.code == 1
+    assert "no daemon answers" in result.out
