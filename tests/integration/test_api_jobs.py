@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from unit.api.world import BODY, NOW_MS, World, world
 
 from jobctl.model import Policies
 from jobctl.states import RunState
+from unit.api.world import BODY, NOW_MS, World, world
 
 
 @pytest.fixture

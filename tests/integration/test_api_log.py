@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from unit.api.world import Answer, World, world
 
 from jobctl_daemon.execution.logs import Dropped
 from jobctl_daemon.rows import Claim
 from jobctl_daemon.runner.output import Output
+from unit.api.world import Answer, World, world
 
 CAP = 40_960
 
@@ -72,8 +72,8 @@ async def test_bytes_arrive_as_they_were_written(api: World) -> None:
 
 @pytest.mark.parametrize(
     ("query", "first", "last"),
-    [("offset=100", 100, 5000), ("offset=-10", 4990, 5000), ("offset=100&limit=7", 100, 107), ("offset=5000", 5000, 5000),
-     ("offset=-99999", 0, 5000), ("limit=0", 0, 0)],
+    [("offset=100", 100, 5000), ("offset=-10", 4990, 5000), ("offset=100&limit=7", 100, 107),
+     ("offset=5000", 5000, 5000), ("offset=-99999", 0, 5000), ("limit=0", 0, 0)],
 )  # fmt: skip
 async def test_any_part_can_be_asked_for(api: World, query: str, first: int, last: int) -> None:
     claim = await api.claimed()

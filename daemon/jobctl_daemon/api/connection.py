@@ -8,7 +8,7 @@ from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import StreamResponse
 
-from jobctl.errors import JobctlError, Unavailable
+from jobctl.errors import JobctlError
 from jobctl_daemon.api.callers import peer_uid
 from jobctl_daemon.api.limits import ARRIVE_S, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_S, LINGER_S, STALL_S
 from jobctl_daemon.api.problems import HEADERS, Refused, document, problem, surprise
@@ -22,8 +22,8 @@ _LINE_BYTES_MAX = 8190
 class Gate(Protocol):
     """Counts the connections."""
 
-    def enter(self, connection: "Connection") -> bool:
-        """Whether it may stay."""
+    def enter(self, connection: "Connection") -> None:
+        """It is here; if there is no room for it, it is refused."""
         ...
 
     def leave(self, connection: "Connection") -> None:
@@ -34,7 +34,7 @@ class Gate(Protocol):
 class Connection(RequestHandler):
     """Knows since when its head is arriving, and since when its reader takes nothing."""
 
-    __slots__ = ("_begun_s", "_closing_s", "_gate", "_head_bytes", "_stalled_s", "uid", "wire")
+    __slots__ = ("_begun_s", "_closing_s", "_gate", "_head_bytes", "_stalled_s", "oversized", "uid", "wire")
 
     def __init__(self, server: "Server", gate: "Gate", loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(
@@ -54,6 +54,8 @@ class Connection(RequestHandler):
         self._stalled_s: float | None = None
         self._closing_s: float | None = None
         self._head_bytes = 0
+        self.oversized = False
+        """The head of the request that came last is over the limit; the desk refuses it."""
         self.uid: int | None = None
         self.wire: asyncio.Transport | None = None
         """The transport also after aiohttp has let go of it: its last bytes may still wait for their reader."""
@@ -67,8 +69,7 @@ class Connection(RequestHandler):
         super().connection_made(transport)
         self.wire = self.transport
         self.uid = peer_uid(transport)
-        if not self._gate.enter(self):
-            self._refuse(Unavailable("too many connections", "close some, or try again"))
+        self._gate.enter(self)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._gate.leave(self)
@@ -83,12 +84,10 @@ class Connection(RequestHandler):
     def _note_head(self, received: int) -> None:
         self._head_bytes += received
         if self._messages:
-            if self._head_bytes > HEAD_BYTES_MAX and self._announced() > HEAD_BYTES_MAX:
-                self._messages.clear()
-                self._refuse(_head_too_large())
+            self.oversized = self._head_bytes > HEAD_BYTES_MAX and self._announced() > HEAD_BYTES_MAX
             self._begun_s, self._head_bytes = None, 0
         elif self._head_bytes > HEAD_BYTES_MAX:
-            self._refuse(_head_too_large())
+            self.refuse(head_too_large())
         elif self._begun_s is None:
             self._begun_s = self._loop.time()
 
@@ -116,13 +115,17 @@ class Connection(RequestHandler):
         elif self._stalled_s is not None and now_s - self._stalled_s >= STALL_S:
             self.wire.abort()
         elif self._begun_s is not None and now_s - self._begun_s >= ARRIVE_S:
-            self._refuse(Refused(408, f"the request's head did not arrive within {ARRIVE_S:g} s", "send it at once"))
+            self.refuse(Refused(408, f"the request's head did not arrive within {ARRIVE_S:g} s", "send it at once"))
 
-    def _refuse(self, error: JobctlError) -> None:
-        """Answers without waiting for the rest of a request, and closes."""
-        if self.transport is not None:
+    def refuse(self, error: JobctlError) -> None:
+        """Answers without waiting for the rest of a request. The refused one gets a moment to read it: closing while
+        it still sends would take the answer from it."""
+        self._begun_s = None
+        if self.transport is not None and not self._close:
             self.transport.write(raw_problem(error))
-        self.force_close()
+            self.transport.write_eof()
+            self._loop.call_later(LINGER_S, self.transport.abort)
+        self.close()
 
     def handle_error(
         self,
@@ -144,13 +147,13 @@ class Connection(RequestHandler):
 
 
 def _parse_error(exc: BaseException | None, message: str | None) -> Refused:
-    if isinstance(exc, LineTooLong):
-        return _head_too_large()
+    if isinstance(exc, LineTooLong) or (message or "").startswith("Too many headers"):
+        return head_too_large()
     first = (message or "").partition("\n")[0].rstrip(": ")[:100]
     return Refused(400, f"this is not an HTTP request: {first or 'it cannot be read'}", "speak HTTP/1.1")
 
 
-def _head_too_large() -> Refused:
+def head_too_large() -> Refused:
     return Refused(431, f"the request's headers have over {HEAD_BYTES_MAX // 1024} KiB", "send fewer or shorter ones")
 
 

@@ -11,6 +11,7 @@ from jobctl import wire
 from jobctl.errors import InvalidInput, JobctlError, NotFound, VersionMismatch
 from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.callers import Callers, peer_uid
+from jobctl_daemon.api.connection import head_too_large
 from jobctl_daemon.api.context import Services
 from jobctl_daemon.api.feed import Feed
 from jobctl_daemon.api.problems import Refused, problem, surprise
@@ -37,10 +38,14 @@ class Desk:
             raise
         except JobctlError as error:
             return _as_problem(request, error)
+        except OverflowError:
+            return _as_problem(request, InvalidInput("a number is out of range", "see docs/api.md for the limits"))
         except Exception as error:  # noqa: BLE001  the border: whatever escapes a verb is ours to answer for
             return _as_problem(request, surprise(error, f"{request.method} {request.raw_path[:200]}"))
 
     async def _answer(self, request: BaseRequest) -> StreamResponse:
+        if getattr(request.protocol, "oversized", False):
+            raise head_too_large()
         caller = self._callers.caller(peer_uid(request.transport))
         path, _, query = _target(request).partition("?")
         route, params = _route(request.method, path)
@@ -88,6 +93,6 @@ def _as_problem(request: BaseRequest, error: JobctlError) -> StreamResponse:
     if request.writer.output_size > 0:
         raise ConnectionResetError("the answer has begun; only breaking it off tells the reader") from error
     response = problem(error)
-    if not request.content.is_eof():
+    if not request.content.is_eof() or getattr(request.protocol, "oversized", False):
         response.force_close()  # what is left of the body would be read as the next request's head
     return response

@@ -1,17 +1,11 @@
 """Who is connected, how many may be, and the one timer that looks after slow ones while anybody is there."""
 
 import asyncio
-from typing import Final
 
-import structlog
-
+from jobctl.errors import Unavailable
 from jobctl_daemon.api.callers import Callers
 from jobctl_daemon.api.connection import Connection
 from jobctl_daemon.api.limits import SWEEP_S
-
-log = structlog.get_logger("jobctl.api")
-_RESERVE: Final = 1
-"""How many idle connections make room for one new one."""
 
 
 class Door:
@@ -28,13 +22,17 @@ class Door:
     def __len__(self) -> int:
         return len(self._inside)
 
-    def enter(self, connection: Connection) -> bool:
-        """Whether the connection may stay; it is counted until it leaves either way."""
+    def enter(self, connection: Connection) -> None:
+        """Counts the connection until it leaves; without room it is told so, and in a flood not even that."""
         welcome = self._room_for(connection.uid)
+        flooded = len(self._inside) >= 2 * self._most
         self._inside[connection] = None
+        if flooded and not welcome and connection.wire is not None:
+            connection.wire.abort()
+        elif not welcome:
+            connection.refuse(Unavailable("too many connections", "close some, or try again"))
         if self._sweep is None:
             self._sweep = self._loop.call_later(SWEEP_S, self._look)
-        return welcome
 
     def leave(self, connection: Connection) -> None:
         self._inside.pop(connection, None)
@@ -60,11 +58,12 @@ class Door:
         """Closes the connection that has been here longest of those that idle."""
         idle = [connection for connection in self._inside if connection.idle]
         strangers = [connection for connection in idle if not self._callers.served(connection.uid)]
-        for connection in (strangers or idle)[:_RESERVE]:
-            self.leave(connection)
-            connection.force_close()
-            return True
-        return False
+        if not idle:
+            return False
+        oldest = (strangers or idle)[0]
+        self.leave(oldest)
+        oldest.force_close()
+        return True
 
     def _look(self) -> None:
         now_s = self._loop.time()

@@ -26,7 +26,7 @@ class Wanted(Query, frozen=True):
     snapshot: bool = False
     kind: str | None = None
     follow: bool = True
-    after: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    after: Annotated[int, msgspec.Meta(ge=0, le=1 << 62)] | None = None
 
 
 async def events(call: Call) -> StreamResponse:
@@ -39,7 +39,7 @@ async def events(call: Call) -> StreamResponse:
         if wanted.snapshot:
             position = await _send_snapshot(call, response)
         elif position is None:
-            position = call.feed.newest if wanted.follow else 0
+            position = call.feed.newest if wanted.follow else (await call.services.store.event_span())[0] - 1
         await _send(call, response, wanted, position)
         await response.write_eof()
     return response

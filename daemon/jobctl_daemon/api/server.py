@@ -55,9 +55,9 @@ class Server:
         callers = Callers(services.host.uid, services.host.user)
         self._feed = Feed(services.store)
         await self._feed.open()
-        self._door = Door(callers, services.settings.connections, services.settings.strangers)
+        self.door = Door(callers, services.settings.connections, services.settings.strangers)
         loop = asyncio.get_running_loop()
-        self._http = _Connections(Desk(services, self._feed, callers), self._door, loop)
+        self._http = _Connections(Desk(services, self._feed, callers), self.door, loop)
         channel = listen(services.places)
         self._inode = os.lstat(services.places.socket).st_ino
         self._listening = await loop.create_unix_server(self._http, sock=channel)
@@ -71,5 +71,5 @@ class Server:
         self._feed.close()
         self._http.pre_shutdown()
         await self._http.shutdown(within_s)
-        self._door.close()
+        self.door.close()
         self._listening = None

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kit.clock import ManualClock
-
 from jobctl.client.http1 import Reader
 from jobctl.model import Execution as Work
 from jobctl.model import JobSpec, Policies, ScheduleSpec
@@ -22,6 +20,7 @@ from jobctl_daemon.api.server import Server
 from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.rows import Admission, Caller, Claim, Finish
 from jobctl_daemon.store.sqlite import SqliteStore
+from kit.clock import ManualClock
 
 Json = dict[str, Any]
 NOW_MS = 1_800_000_000_000
