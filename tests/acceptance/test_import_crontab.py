@@ -1,5 +1,6 @@
 """`jobctl import crontab` as a person uses it: a real daemon, and a stand-in for the crontab program."""
 
+import io
 import json
 import os
 import subprocess
@@ -11,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from jobctl.cli.main import run
+from jobctl.cli.world import World
+from jobctl.clock import SystemClock
 from kit.daemon import RealDaemon, real_daemon
 
 HANDED = Path(__file__).parents[1] / "data" / "crontabs"
@@ -218,6 +222,40 @@ def test_no_crontab_at_all(desk: Desk, daemon: RealDaemon) -> None:
     report = desk.jobctl("import", "crontab", "--apply", "--json")
     assert report["items"] == []
     assert "no crontab" in desk.words
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="takes over the crontabs of others")
+def test_a_host_is_taken_over(desk: Desk, daemon: RealDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = desk.folder / "host"
+    tables = {
+        "etc/crontab": b"SHELL=/bin/sh\n17 3 1 1 * root one\n61 * * * * root bad\n",
+        "etc/cron.d/two": b"0 4 1 1 *\tdaemon\ttwo\n",
+        "var/spool/cron/crontabs/nobody": b"0 5 1 1 * three\n",
+    }
+    for name, data in tables.items():
+        (host / name).parent.mkdir(parents=True, exist_ok=True)
+        (host / name).write_bytes(data)
+        (host / name).chmod(0o600)
+    os.chown(host / "var/spool/cron/crontabs/nobody", 65534, 65534)
+    monkeypatch.setattr("jobctl.crontabs.live.ROOT", str(host))
+    assert in_process(desk, "import", "crontab", "--system", "--apply", "--yes") == 0
+    jobs = {job["name"]: (job["user"], job["paused"]) for job in daemon.client.jobs()}
+    assert jobs == {"one": (None, False), "two": ("daemon", False), "three": ("nobody", False)}
+    assert (host / "etc/crontab").read_bytes() == tables["etc/crontab"].replace(b"17 3", b"#jobctl# 17 3")
+    spool = host / "var/spool/cron/crontabs/nobody"
+    assert (spool.read_bytes(), spool.stat().st_uid) == (b"#jobctl# 0 5 1 1 * three\n", 65534)
+    assert sorted(path.name for path in (host / "etc/cron.d").iterdir()) == ["two"]
+    assert in_process(desk, "import", "crontab", "--rollback") == 0
+    assert {name: (host / name).read_bytes() for name in tables} == tables
+
+
+def in_process(desk: Desk, *arguments: str) -> int:
+    """Where the tables of the host must be others."""
+    streams = [io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(3)]
+    world = World(
+        {"JOBCTL_HOME": str(desk.folder / "home"), "PATH": "/usr/bin:/bin"}, *streams, SystemClock(), os.getuid()
+    )
+    return run(arguments, world)
 
 
 # ── and back ─────────────────────────────────────────────

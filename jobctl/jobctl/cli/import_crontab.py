@@ -77,10 +77,11 @@ def _wishes(session: Session, dialect: str, tz: str | None, prefix: str, users: 
     if tz is not None:
         find_zone(tz)
     names = frozenset(users.split(",")) if users is not None else None
+    root = session.world.uid == 0
     if dialect == "debian":
-        return Wishes(_caller(session), "debian", tz, prefix, names)
+        return Wishes(_caller(session), root, "debian", tz, prefix, names)
     if dialect == "cronie":
-        return Wishes(_caller(session), "cronie", tz, prefix, names)
+        return Wishes(_caller(session), root, "cronie", tz, prefix, names)
     raise InvalidInput(f"--dialect is cronie or debian, not {dialect!r}", "leave it out for cronie", field="--dialect")
 
 

@@ -36,7 +36,9 @@ class Origin:
     path: str
     caller: str
     owner: str | None = None
-    """The user of a user's table that is not the caller's."""
+    """Whose table it is; None for one with a user column."""
+    root: bool = True
+    """Whether the caller may have commands run as somebody else."""
 
     def user_of(self, item: CrontabLine) -> str:
         return item.user or self.owner or self.caller
@@ -67,7 +69,7 @@ def plan(
     planned = []
     for item in crontab.items:
         name = unique(prefix + name_for(shown(item.command), f"line-{item.line}"), names)
-        problem = _problem(item, tz)
+        problem = _problem(item, tz) or _not_allowed(item, origin)
         if problem is None and per_line[item.line] > 1:
             problem = "a NUL byte cuts this line in several"
         draft = None
@@ -121,6 +123,13 @@ def _problem(item: CrontabLine, tz: str | None) -> str | None:
     if not item.env.get("SHELL", SH):
         return "SHELL is empty, cron could not start the command either"
     return _not_text(item) or _bad_zone(item.zone or tz)
+
+
+def _not_allowed(item: CrontabLine, origin: Origin) -> str | None:
+    user = origin.user_of(item)
+    if origin.root or user == origin.caller:
+        return None
+    return f"it runs as {shown(user)}: only root can import it"
 
 
 def _not_text(item: CrontabLine) -> str | None:

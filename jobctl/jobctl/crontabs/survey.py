@@ -23,6 +23,7 @@ class Wishes:
     """How the caller wants the lines read and named."""
 
     caller: str
+    root: bool
     dialect: Dialect = "cronie"
     tz: str | None = None
     prefix: str = ""
@@ -38,7 +39,7 @@ def survey(
     active = active_lines(elsewhere)
     reports = []
     for table in tables:
-        origin = _origin(table, wishes.caller)
+        origin = Origin(table.path, wishes.caller, table.owner, wishes.root)
         crontab = read(table.data, system=table.system, users=wishes.users or HostUsers(), dialect=wishes.dialect)
         planned = plan(crontab, origin, tz=wishes.tz, prefix=wishes.prefix, taken=taken)
         imported = already(planned, left)
@@ -61,13 +62,9 @@ def known_tables(environ: Mapping[str, str], caller: str, uid: int) -> list[Know
     except JobctlError:
         return []
     return [
-        KnownTable(_origin(table, caller), read(table.data, system=table.system, users=HostUsers()))
+        KnownTable(Origin(table.path, caller, table.owner), read(table.data, system=table.system, users=HostUsers()))
         for table in tables
     ]  # fmt: skip
-
-
-def _origin(table: LiveTable, caller: str) -> Origin:
-    return Origin(table.path, caller, table.owner)
 
 
 def drafts_of(reports: Iterable[TableReport], *, live: bool) -> list[Json]:

@@ -67,6 +67,12 @@ def test_users() -> None:
     assert draft(b"@daily x\n", origin=Origin("/spool/bob", "root", "bob"))["user"] == "bob"
 
 
+def test_only_root_imports_lines_of_others() -> None:
+    lines = b"@daily bob x\n@daily alice y\n"
+    problems = [one.problem for one in planned(lines, origin=Origin("/t", "alice", root=False), system=True)]
+    assert problems == ["it runs as bob: only root can import it", None]
+
+
 def test_bytes_that_are_not_utf8_reach_the_shell_as_they_are() -> None:
     line = rb"@daily printf '%s\n' '\\a \xc3( \% 100'" + b" '\xff\xc3('\n"
     target = draft(line.replace(b"%s", b"\\%s"))["target"]
