@@ -66,6 +66,7 @@ class Daemon:
         self._pool = RunnerPool(setup.clock, self._reported, self._runner_lost)
         self._runners = Runners(self._pool, setup.places.state_dir, __version__, setup.settings.runners)
         self._supervisor = Supervisor.of(os.environ, os.getpid())
+        self._api_settings = ApiSettings(slots=setup.settings.slots)
         self._desk = HealthDesk(setup.clock, self._health, setup.places.state_dir)
 
     async def run(self) -> None:
@@ -111,7 +112,7 @@ class Daemon:
             store=self._store,
             clock=self._clock,
             places=self._setup.places,
-            settings=ApiSettings(slots=self._dispatch.slots),
+            settings=self._api_settings,
             host=facts,
             execution=ExecutionDesk(self._pool),
             logs=self._logs,
@@ -210,6 +211,7 @@ class Daemon:
         set_level(wanted.log_level)
         descriptors, processes = process_limits()
         self._dispatch.slots = settings.slots_possible(wanted, descriptors, processes)
+        self._api_settings.slots = self._dispatch.slots
         self._dispatch.wake.set()
         self._retain.keep = keep_of(wanted)
         if self._runners.count != wanted.runners:

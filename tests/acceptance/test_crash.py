@@ -30,16 +30,11 @@ def _gone(pid: int) -> None:
     os.close(handle)
 
 
-def _pid(daemon: RealDaemon, run: dict[str, int]) -> int:
-    pid: int = daemon.client.attempts(run["id"])[-1]["pid"]
-    return pid
-
-
 def test_ten_commands_have_exact_results_after_the_daemon_was_killed(daemon: RealDaemon, tmp_path: Path) -> None:
     gates = Gates(tmp_path / "gates")
     endings = ["exit 0", "exit 3", "kill -9 $$", *["exit 0"] * 3, *["exit 7"] * 2, "kill -15 $$", "exit 0"]
     runs = [daemon.run(gates.command(str(number), ending)) for number, ending in enumerate(endings)]
-    runs = [daemon.until_running(run) for run in runs]
+    runs = [daemon.until_says(run, b"begin") for run in runs]
     follower = subprocess.Popen(
         [sys.executable, "-m", "jobctl", "log", "-f", "--socket", daemon.socket, str(runs[5]["id"])],
         stdout=subprocess.PIPE,
@@ -47,7 +42,7 @@ def test_ten_commands_have_exact_results_after_the_daemon_was_killed(daemon: Rea
     )
     assert follower.stdout is not None
     assert follower.stdout.readline() == b"begin\n"
-    pids = [_pid(daemon, run) for run in runs]
+    pids = [gates.pid(name) for name in map(str, range(10))]
 
     daemon.kill9()
     for number in range(3):
@@ -70,7 +65,7 @@ def test_ten_commands_have_exact_results_after_the_daemon_was_killed(daemon: Rea
 def test_a_survivor_still_holds_the_overlap_gate(daemon: RealDaemon, tmp_path: Path) -> None:
     gates = Gates(tmp_path / "gates")
     daemon.add("gated", gates.command("one"), overlap="skip")
-    run = daemon.until_running(daemon.client.trigger("gated", {}))
+    run = daemon.until_says(daemon.client.trigger("gated", {}), b"begin")
 
     daemon.kill9()
     daemon.start()
@@ -87,7 +82,7 @@ def test_a_survivor_still_holds_the_overlap_gate(daemon: RealDaemon, tmp_path: P
 
 def test_a_command_whose_runner_died_is_watched_to_its_end_and_lost(daemon: RealDaemon, tmp_path: Path) -> None:
     gates = Gates(tmp_path / "gates")
-    runs = [daemon.until_running(daemon.run(gates.command(name))) for name in ("a", "b")]
+    runs = [daemon.until_says(daemon.run(gates.command(name)), b"begin") for name in ("a", "b")]
     for runner in daemon.client.status()["runners"]:
         os.kill(runner["pid"], signal.SIGKILL)
         _gone(runner["pid"])
@@ -106,8 +101,8 @@ def test_a_command_whose_runner_died_is_watched_to_its_end_and_lost(daemon: Real
 
 def test_when_daemon_and_runners_die_together_nothing_runs_twice(daemon: RealDaemon, tmp_path: Path) -> None:
     gates = Gates(tmp_path / "gates")
-    runs = [daemon.until_running(daemon.run(gates.command(name))) for name in ("a", "b")]
-    pids = [_pid(daemon, run) for run in runs]
+    runs = [daemon.until_says(daemon.run(gates.command(name)), b"begin") for name in ("a", "b")]
+    pids = [gates.pid("a"), gates.pid("b")]
     runners = [runner["pid"] for runner in daemon.client.status()["runners"]]
     daemon.kill9()
     for pid in runners:
@@ -125,7 +120,7 @@ def test_when_daemon_and_runners_die_together_nothing_runs_twice(daemon: RealDae
 
 def test_term_stops_the_daemon_and_leaves_commands_alone(daemon: RealDaemon, tmp_path: Path) -> None:
     gates = Gates(tmp_path / "gates")
-    run = daemon.until_running(daemon.run(gates.command("one", "exit 4")))
+    run = daemon.until_says(daemon.run(gates.command("one", "exit 4")), b"begin")
 
     assert daemon.stop() == 0
     assert not Path(daemon.socket).exists()

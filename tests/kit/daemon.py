@@ -101,22 +101,17 @@ class RealDaemon:
         assert ended["state"] in FINAL, (ended, self.log())
         return ended
 
-    def until_running(self, run: Json) -> Json:
-        """The run, once its command has a process."""
-        for message in self.client.events(after=0, follow=True):
-            if message.event in ("run.running", "run.started") and _run_id(message.data) == run["id"]:
-                break
-        return self.client.run(run["id"])
+    def until_says(self, run: Json, words: bytes) -> Json:
+        """The run, once its command has printed the words."""
+        said = b""
+        for piece in self.client.log(run["id"], follow=True).pieces():
+            said += piece
+            if words in said:
+                return self.client.run(run["id"])
+        raise AssertionError(f"it ended without saying {words!r}: {said!r}")
 
     def output(self, run: Json) -> bytes:
         return self.client.log(run["id"]).read()
-
-
-def _run_id(data: str) -> int | None:
-    import json
-
-    found: int | None = json.loads(data).get("run_id")
-    return found
 
 
 def _end(pid: int) -> None:

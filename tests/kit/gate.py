@@ -17,7 +17,7 @@ class Gates:
         """Says `begin`, waits at its gate, says `end`, and ends as told."""
         gate = self._folder / name
         os.mkfifo(gate)
-        mark = f"echo {name} $JOBCTL_RUN_KEY $JOBCTL_FENCE >> {self._marks}"
+        mark = f"echo {name} $$ $JOBCTL_RUN_KEY $JOBCTL_FENCE >> {self._marks}"
         return ["/bin/sh", "-c", f"{mark}; echo begin; read x < {gate}; echo end; {ending}"]
 
     def open(self, name: str) -> None:
@@ -28,3 +28,8 @@ class Gates:
     def starts(self) -> list[str]:
         """The name of each command that has started, as often as it has."""
         return [line.split()[0] for line in self._marks.read_text().splitlines()]
+
+    def pid(self, name: str) -> int:
+        """The process of a command that has said `begin`."""
+        lines = [line.split() for line in self._marks.read_text().splitlines()]
+        return next(int(line[1]) for line in lines if line[0] == name)

@@ -80,11 +80,12 @@ class HostFacts:
     """PATH for commands, unless the job says otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Settings:
     """The settings that the API shows or obeys."""
 
     slots: int
+    """Changes with a reload."""
     connections: int = 256
     strangers: int = 64
     """Connections of one uid that is neither root nor the daemon's own."""
