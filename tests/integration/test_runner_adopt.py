@@ -113,7 +113,7 @@ def test_an_intent_whose_command_lives_is_adopted(runner: Runner) -> None:
     write_intent(runner, "78-5", boot_id())
     command = subprocess.Popen(
         ["/bin/sleep", "1000"],
-        env={**traced(runner), "JOBCTL_RUN_ID": "78", "JOBCTL_FENCE": "5"},
+        env={**traced(runner), "JOBCTL_RUN_KEY": "k", "JOBCTL_RUN_ID": "78", "JOBCTL_FENCE": "5"},
         start_new_session=True,
     )
     try:
@@ -192,6 +192,7 @@ def write_intent(runner: Runner, attempt_id: str, boot: str) -> None:
         "id": attempt_id,
         "run_id": int(run_id),
         "fence": int(fence),
+        "key": "k",
         "instance": "1",
         "boot_id": boot,
         "written_at": 0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -87,8 +88,7 @@ def test_an_order_that_makes_no_sense_is_refused(runner: Runner, client: Client,
 
 def test_a_duplicate_start_is_answered_and_starts_nothing(runner: Runner, client: Client) -> None:
     order = runner.order(["/bin/sleep", "1000"], env={**ENV, "MARK": str(runner.state)})
-    client.say("start", **order)
-    client.say("start", **order)
+    client.socket.sendall(encoded("start", **order) * 2)
     client.wait("started", order["id"])
     assert client.wait("known", order["id"])["state"] == "starting"
     client.say("start", **order)
@@ -247,6 +247,4 @@ def test_it_leaves_the_starters_session_and_stays_small(runner: Runner, client: 
 
 
 def encoded(op: str, **values: object) -> bytes:
-    import json
-
     return json.dumps({"op": op, **values}).encode() + b"\n"

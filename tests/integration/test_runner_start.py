@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,6 +40,24 @@ def test_death_by_signal_is_not_an_exit_code(runner: Runner, client: Client) -> 
     assert (result["exit_code"], result["signal"], result["oom"]) == (None, 11, False)
     result = runner.run(client, ["/bin/sh", "-c", "kill -9 $$"])
     assert (result["exit_code"], result["signal"], result["oom"]) == (None, 9, False)
+
+
+MEMORY = Path("/sys/fs/cgroup/memory")
+
+
+@pytest.mark.skipif(not os.access(MEMORY, os.W_OK) or os.geteuid() != 0, reason="no memory controller to write to")
+def test_a_kill_for_memory_is_told_from_any_other(runner: Runner, client: Client) -> None:
+    group = MEMORY / f"jobctl-test-{os.getpid()}"
+    group.mkdir()
+    try:
+        (group / "memory.limit_in_bytes").write_text("20000000")
+        script = f"echo $$ >{group}/cgroup.procs; exec {sys.executable} -I -S -c 'bytearray(80 << 20)'"
+        result = runner.run(client, ["/bin/sh", "-c", script])
+        assert (result["signal"], result["oom"], result["cause"]) == (9, True, None)
+        result = runner.run(client, ["/bin/sh", "-c", "kill -9 $$"])
+        assert (result["signal"], result["oom"]) == (9, False)
+    finally:
+        group.rmdir()
 
 
 def test_spawn_errors_are_told_apart(runner: Runner, client: Client, tmp_path: Path) -> None:
@@ -120,7 +139,7 @@ def test_environment_is_exactly_what_was_given(runner: Runner, client: Client) -
         b"ODD": b"\xff\xc3\xa4\xe6\xbc\xa2",
         b"JOBCTL_RUN_ID": b"%d" % run_id,
         b"JOBCTL_FENCE": b"7",
-        b"JOBCTL_RUN_KEY": b"job/s:%d" % run_id,
+        b"JOBCTL_RUN_KEY": f"{runner.state}/s:{run_id}".encode(),
     }
 
 

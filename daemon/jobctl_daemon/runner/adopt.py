@@ -9,8 +9,7 @@ from .attempt import Attempt
 from .identity import Stat
 from .lock import is_held
 from .output import Output
-from .processes import environment, everything, marker, watch
-from .protocol import dumps
+from .processes import environment, everything, watch
 from .records import IDENTITY, INTENT, RESULT
 from .supervisor import Supervisor
 
@@ -41,7 +40,7 @@ def _adopt_all(supervisor: Supervisor, directory: str) -> int:
         if holder not in held:
             held[holder] = is_held(f"{directory}/{os.path.basename(holder)}.lock")
             if not held[holder]:
-                supervisor.records.discard_spares(holder)
+                supervisor.bury(holder)
         if held[holder]:
             continue
         if RESULT not in records and IDENTITY not in records and processes is None:
@@ -83,7 +82,7 @@ def _take_unidentified(
     supervisor: Supervisor, attempt: Attempt, intent: dict[str, Any], processes: list[tuple[Stat, bytes]]
 ) -> None:
     """Take over an attempt whose runner died between the intent and the identity: the command may be there."""
-    matches = marker(attempt.run_id, attempt.fence)
+    matches = attempt.marked
     found = [process for process, env in processes if matches(env)]
     if intent.get("boot_id") != supervisor.boot_id or not found:
         supervisor.lose(attempt, "runner died while starting")
@@ -104,13 +103,13 @@ def _follow(supervisor: Supervisor, attempt: Attempt, record: dict[str, Any], wh
         supervisor.lose(attempt, why_lost)
         return
     # From now on the record names us, so that nobody else adopts it.
-    record = attempt.identity({**record, "instance": supervisor.instance})
-    supervisor.note_identity(attempt, dumps(record))
+    supervisor.note_identity(attempt, attempt.intent(supervisor.instance, supervisor.boot_id))
     supervisor.adopt(attempt, pidfd)
 
 
 def _attempt(attempt_id: str, record: dict[str, Any]) -> Attempt:
     run_id, fence = (int(part) for part in attempt_id.split("-"))
-    log = str(record.get("log", "/nonexistent")).encode("utf-8", "surrogateescape")
-    output = Output(log, int(record.get("log_max", 10_000_000)))
-    return Attempt(run_id, fence, output, record.get("timeout_ms"), int(record.get("grace_ms", 10_000)))
+    log = str(record["log"]).encode("utf-8", "surrogateescape")
+    output = Output(log, int(record["log_max"]))
+    key = str(record["key"]).encode("utf-8", "surrogateescape")
+    return Attempt(key, run_id, fence, output, record.get("timeout_ms"), int(record["grace_ms"]))

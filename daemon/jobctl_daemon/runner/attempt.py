@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from .clock import boot_s, wall_ms
 from .output import Output
+from .processes import marker
 from .protocol import dumps
 from .tree import Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .kill import Ending
@@ -24,12 +26,15 @@ class Attempt:
 
     __slots__ = (
         "adopted", "cause", "cgroup", "deadline", "ended_at", "ended_boot", "ending", "fence", "grace_ms", "group_oom",
-        "id", "on_disk", "oom_base", "order", "output", "pid", "pid_start", "pidfd", "remarks", "result", "run_id",
-        "started_at", "started_boot", "state", "timeout_ms", "tree",
+        "id", "key", "on_disk", "oom_base", "order", "output", "pid", "pid_start", "pidfd", "remarks", "result",
+        "run_id", "started_at", "started_boot", "state", "timeout_ms", "tree",
     )  # fmt: skip
 
-    def __init__(self, run_id: int, fence: int, output: Output, timeout_ms: int | None, grace_ms: int) -> None:
+    def __init__(
+        self, key: bytes, run_id: int, fence: int, output: Output, timeout_ms: int | None, grace_ms: int
+    ) -> None:
         self.id = f"{run_id}-{fence}"
+        self.key = key
         self.run_id = run_id
         self.fence = fence
         self.output = output
@@ -59,9 +64,14 @@ class Attempt:
     def of_order(cls, order: Order) -> Attempt:
         """Make the attempt that an order asks for."""
         output = Output(order.log, order.log_max)
-        attempt = cls(order.run_id, order.fence, output, order.timeout_ms, order.grace_ms)
+        attempt = cls(order.key, order.run_id, order.fence, output, order.timeout_ms, order.grace_ms)
         attempt.order = order
         return attempt
+
+    @property
+    def marked(self) -> Callable[[bytes], bool]:
+        """Return the test for the environments of this attempt's processes."""
+        return marker(self.key, self.run_id, self.fence)
 
     @property
     def overdue_at(self) -> float | None:
@@ -70,12 +80,13 @@ class Attempt:
             return None
         return self.started_boot + self.timeout_ms / 1000
 
-    def intent(self, instance: str, boot_id: str) -> dict[str, Any]:
+    def intent(self, instance: str, boot_id: str) -> bytes:
         """Return the record that says: this will be started. No argv, no environment: they may hold secrets."""
-        return {
+        return dumps({
             "id": self.id,
             "run_id": self.run_id,
             "fence": self.fence,
+            "key": self.key.decode("utf-8", "surrogateescape"),
             "instance": instance,
             "boot_id": boot_id,
             "written_at": wall_ms(),
@@ -84,17 +95,17 @@ class Attempt:
             "timeout_ms": self.timeout_ms,
             "grace_ms": self.grace_ms,
             "cgroup": self.cgroup,
-        }
+        })  # fmt: skip
 
-    def identity(self, intent: dict[str, Any]) -> dict[str, Any]:
-        """Return the record that says which process it is."""
-        return {
-            **intent,
+    def identity(self, intent: bytes) -> bytes:
+        """Return the record that says which process it is: the intent, as JSON, and more."""
+        more = {
             "pid": self.pid,
             "pid_start": self.pid_start,
             "started_at": self.started_at,
             "started_boot": self.started_boot,
         }
+        return intent[:-1] + b"," + dumps(more)[1:]
 
     def end(self) -> None:
         """Note the instant of the end, once."""

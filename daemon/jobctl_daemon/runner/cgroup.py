@@ -17,8 +17,10 @@ _KEEP_FREE = 64
 class Cgroups:
     """The groups of one runner, below one directory of its own."""
 
-    def __init__(self, base: str, counts_oom: bool) -> None:
-        self.base = base
+    def __init__(self, place: str, instance: str, key: str, counts_oom: bool) -> None:
+        self.base = _base(place, instance, key)
+        self._place = place
+        self._key = key
         self.counts_oom = counts_oom
         self._free: list[str] = []
         self._left: list[str] = []
@@ -32,7 +34,7 @@ class Cgroups:
             self._count += 1
             path = f"{self.base}/{self._count}"
             try:
-                os.mkdir(path)
+                os.makedirs(path)
             except FileExistsError:
                 continue
             except OSError:
@@ -46,6 +48,12 @@ class Cgroups:
         elif not (empty and remove(path)):
             self._left.append(path)
 
+    def bury(self, instance: str) -> None:
+        """Remove the empty groups of a dead runner that had the same state directory."""
+        base = _base(self._place, instance, self._key)
+        _remove_below(base)
+        remove(base)
+
     def tidy(self) -> None:
         """Remove the groups whose last process has gone since."""
         self._left = [path for path in self._left if not remove(path)]
@@ -56,9 +64,14 @@ class Cgroups:
         remove(self.base)
 
 
-def open_cgroups(name: str) -> Cgroups | None:
+def _base(place: str, instance: str, key: str) -> str:
+    return f"{place}/jobctl-{instance}-{key}"
+
+
+def open_cgroups(instance: str, key: str) -> Cgroups | None:
     """Find a writable place for groups, make the runner's directory there, and tidy what a dead one left.
 
+    key tells the runners of one state directory from those of another.
     None means the host has no such place: the kill then goes by group, session and marker.
     """
     for mount in _MOUNTS:
@@ -66,7 +79,7 @@ def open_cgroups(name: str) -> Cgroups | None:
         if place is None:
             continue
         counts_oom = _delegate(place)
-        base = f"{place}/jobctl-{name}"
+        base = _base(place, instance, key)
         try:
             os.makedirs(base, exist_ok=True)
             if not os.access(f"{base}/cgroup.kill", os.W_OK):
@@ -77,7 +90,7 @@ def open_cgroups(name: str) -> Cgroups | None:
         _remove_below(base)
         if counts_oom:
             counts_oom = _write(f"{base}/cgroup.subtree_control", b"+memory")
-        return Cgroups(base, counts_oom)
+        return Cgroups(place, instance, key, counts_oom)
     return None
 
 
@@ -173,9 +186,13 @@ def remove(path: str) -> bool:
 
 
 def _remove_below(base: str) -> None:
-    for entry in os.scandir(base):
-        if entry.is_dir():
-            remove(entry.path)
+    try:
+        names = os.listdir(base)
+    except OSError:
+        return
+    for name in names:
+        if name.isdigit():
+            remove(f"{base}/{name}")
 
 
 def path_of(pid: int) -> str | None:

@@ -35,7 +35,7 @@ class Order:
     """One attempt to start. Texts are bytes here: what the job was given, byte for byte."""
 
     __slots__ = (
-        "argv", "attempt", "cwd", "env", "fence", "grace_ms", "id", "log", "log_max", "nice", "run_id",
+        "argv", "attempt", "cwd", "env", "fence", "grace_ms", "id", "key", "log", "log_max", "nice", "run_id",
         "stdin_bytes", "stdin_file", "timeout_ms", "umask", "user",
     )  # fmt: skip
 
@@ -47,6 +47,7 @@ class Order:
         if message.get("id") != self.id:
             raise Invalid(f"id is not {self.id}")
         self.attempt = _number(message, "attempt", 0)
+        self.key = _bytes(message.get("key"), "key")
         argv = message.get("argv")
         if not isinstance(argv, list) or not argv:
             raise Invalid("argv is not a list with a program")
@@ -67,10 +68,10 @@ class Order:
         if not isinstance(given, dict):
             raise Invalid("env is not an object")
         env = {_name(name): _bytes(value, "env") for name, value in given.items()}
-        # The kill looks for these two, so they are ours whatever the message says.
+        # The kill looks for these, so they are ours whatever the message says.
         env[b"JOBCTL_RUN_ID"] = b"%d" % self.run_id
         env[b"JOBCTL_FENCE"] = b"%d" % self.fence
-        env.setdefault(b"JOBCTL_RUN_KEY", _bytes(message.get("key", ""), "key"))
+        env[b"JOBCTL_RUN_KEY"] = self.key
         return env
 
 

@@ -32,11 +32,15 @@ def environment(pid: int) -> bytes:
         return b""
 
 
-def marker(run_id: int, fence: int | None = None) -> Callable[[bytes], bool]:
-    """Return a test of environments for a run's marker; without a fence any attempt of the run matches."""
+def marker(key: bytes, run_id: int, fence: int | None = None) -> Callable[[bytes], bool]:
+    """Return a test of environments for a run's marker; without a fence any attempt of the run matches.
+
+    The key begins with a job's random name: numbers alone another installation on the host may use too.
+    """
     run = b"\0JOBCTL_RUN_ID=%d\0" % run_id
+    name = b"\0JOBCTL_RUN_KEY=%s\0" % key
     token = b"\0JOBCTL_FENCE=%d\0" % fence if fence is not None else b""
-    return lambda env: run in env and token in env
+    return lambda env: run in env and name in env and token in env
 
 
 def carriers(matches: Callable[[bytes], bool]) -> list[Stat]:

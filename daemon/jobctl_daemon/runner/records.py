@@ -17,41 +17,41 @@ if TYPE_CHECKING:
 
 INTENT, IDENTITY, RESULT = "intent", "pid", "result"
 _KINDS = (INTENT, IDENTITY, RESULT)
-_SPARE = ".spare-"
 _KEEP_SPARE = 256
-# Sizes are rounded up with spaces, which JSON allows, so that writing again seldom has to cut a file.
-_ROUND_BYTES = 512
+# Records are filled with spaces, which JSON allows, to one size: then a file written again need not be cut.
+_FILL_BYTES = 1024
 
 
 class Records:
     """The directory of record files, named ``RUNID-FENCE.KIND``."""
 
-    __slots__ = ("_count", "_mine", "_spares", "directory")
+    __slots__ = ("_count", "_mine", "_reusable", "_spares", "directory")
 
     def __init__(self, directory: str, instance: str) -> None:
         self.directory = directory
         os.makedirs(directory, mode=0o700, exist_ok=True)
-        self._mine = f"{directory}/{_SPARE}{instance}-"
-        self._spares: list[tuple[str, int]] = []
+        self._mine = _spare_prefix(instance)
+        self._reusable: set[str] = set()
+        self._spares: list[str] = []
         self._count = 0
         self.discard_spares(instance)
 
     def write(self, attempt_id: str, kind: str, payload: bytes) -> None:
         """Write one record; raises OSError, then there is none."""
-        draft, old_size = self._spares.pop() if self._spares else (self._new_name(), 0)
-        payload = payload.ljust(-len(payload) // _ROUND_BYTES * -_ROUND_BYTES)
+        draft = self._spares.pop() if self._spares else self._new_name()
+        final = f"{self.directory}/{attempt_id}.{kind}"
         try:
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             try:
-                _write(descriptor, payload)
-                if old_size > len(payload):
-                    os.ftruncate(descriptor, len(payload))
+                _write(descriptor, payload.ljust(_FILL_BYTES))
             finally:
                 os.close(descriptor)
-            os.rename(draft, f"{self.directory}/{attempt_id}.{kind}")
+            os.rename(draft, final)
         except OSError:
             _unlink(draft)
             raise
+        if len(payload) <= _FILL_BYTES:
+            self._reusable.add(final)
 
     def exists(self, attempt_id: str) -> bool:
         """Tell whether anybody has claimed this attempt on disk."""
@@ -61,26 +61,33 @@ class Records:
         """Remove an attempt's files; the result last: left alone it is reported again, which harms nothing."""
         for kind in (IDENTITY, INTENT, RESULT):
             path = f"{self.directory}/{attempt_id}.{kind}"
-            if len(self._spares) >= _KEEP_SPARE:
+            if path not in self._reusable:
                 _unlink(path)
                 continue
-            spare = self._new_name()
-            with contextlib.suppress(OSError):
-                os.rename(path, spare)
-                self._spares.append((spare, os.stat(spare).st_size))
+            self._reusable.discard(path)
+            self._keep_spare(path)
+
+    def _keep_spare(self, path: str) -> None:
+        if len(self._spares) >= _KEEP_SPARE:
+            _unlink(path)
+            return
+        spare = self._new_name()
+        with contextlib.suppress(OSError):
+            os.rename(path, spare)
+            self._spares.append(spare)
 
     def discard_spares(self, instance: str) -> None:
         """Delete the spare files of this runner, or of a dead one."""
-        prefix = f"{_SPARE}{instance}-"
+        prefix = _spare_prefix(instance)
         for name in os.listdir(self.directory):
             if name.startswith(prefix):
                 _unlink(f"{self.directory}/{name}")
-        if f"{self.directory}/{prefix}" == self._mine:
+        if prefix == self._mine:
             self._spares.clear()
 
     def _new_name(self) -> str:
         self._count += 1
-        return f"{self._mine}{self._count}"
+        return f"{self.directory}/{self._mine}{self._count}"
 
     def scan(self) -> dict[str, dict[str, dict[str, Any]]]:
         """Return {id: {kind: record}} of all readable records; drafts of the dead are left alone."""
@@ -107,6 +114,11 @@ class Records:
         except (OSError, ValueError):
             return None
         return record if isinstance(record, dict) else None
+
+
+def _spare_prefix(instance: str) -> str:
+    # ~ is in no name of a runner, so that of one is never the beginning of another's.
+    return f".spare-{instance}~"
 
 
 def _write(descriptor: int, payload: bytes) -> None:

@@ -36,7 +36,7 @@ class Runner:
         self._supervisor = self._server.supervisor = Supervisor(
             self._loop,
             Records(f"{directory}/records", options.instance),
-            None if os.environ.get("JOBCTL_NO_CGROUP") else open_cgroups(_group_name(options)),
+            None if os.environ.get("JOBCTL_NO_CGROUP") else open_cgroups(options.instance, _key(options)),
             self._server.report,
             complain,
             instance=options.instance,
@@ -73,8 +73,9 @@ class Runner:
     def _consider_ending(self) -> bool:
         supervisor = self._supervisor
         busy = supervisor.living > 0
-        # jobd's drain waits for the acknowledgements; TERM does not, for the results are on disk.
-        drained = supervisor.draining and not busy and (self._terminated or not supervisor.attempts)
+        # jobd's drain waits for the acknowledgements; TERM does not, where the results are on disk.
+        settled = supervisor.all_on_disk if self._terminated else not supervisor.attempts
+        drained = supervisor.draining and not busy and settled
         if drained:
             self._loop.stop()
             return False
@@ -88,8 +89,8 @@ class Runner:
         return False
 
 
-def _group_name(options: Options) -> str:
-    return f"{options.instance}-{binascii.crc32(os.fsencode(options.state)):08x}"
+def _key(options: Options) -> str:
+    return f"{binascii.crc32(os.fsencode(options.state)):08x}"
 
 
 def _ignore(*_: object) -> None:

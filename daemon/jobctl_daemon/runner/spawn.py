@@ -70,7 +70,9 @@ def _popen(order: Order, user: User | None, cwd: bytes, stdin: int, log: int) ->
         )
     except OSError as error:
         raise SpawnError(error.errno or errno.EIO, _reason(error, order, cwd, user)) from None
-    except (ValueError, subprocess.SubprocessError) as error:
+    except MemoryError:
+        raise SpawnError(errno.ENOMEM, os.strerror(errno.ENOMEM)) from None
+    except (ValueError, RuntimeError, subprocess.SubprocessError) as error:
         raise SpawnError(errno.EINVAL, str(error)) from None
     # The exit status is for our own wait4: Popen must neither poll it later nor warn of it.
     process.returncode = 0
@@ -114,7 +116,13 @@ def _stdin(order: Order, user: User | None, opened: list[int]) -> int:
     if order.stdin_file is not None:
         with borrowed(user):
             return _opened(opened, "payload file", order.stdin_file, _open_payload, order.stdin_file)
-    return subprocess.DEVNULL
+    return _nothing()
+
+
+@functools.cache
+def _nothing() -> int:
+    # One for all: reading from it changes nothing that another reader could notice.
+    return os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _in_memory(payload: bytes) -> int:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-# Exits, timeouts and messages are looked at between any two lots of starts.
-_STARTS_A_TURN = 16
+# Each blocks until its exec; exits, timeouts and messages are looked at between any two lots.
+_STARTS_A_TURN = 4
 _LOOK_S, _LONGEST_LOOK_S = 0.1, 1.0
 _WRITE_AGAIN_S = 5.0
 
@@ -86,6 +86,11 @@ class Supervisor:
         """Return how many attempts have not ended, those still to be started included."""
         return len(self._alive)
 
+    @property
+    def all_on_disk(self) -> bool:
+        """Tell whether every unread result would outlive this process."""
+        return all(attempt.on_disk for attempt in self.attempts.values())
+
     def summaries(self) -> bytes:
         """Return all attempts, living or not acknowledged, as a JSON list."""
         return b"[" + b",".join(attempt.summary() for attempt in self.attempts.values()) + b"]"
@@ -102,18 +107,18 @@ class Supervisor:
         if self.records.exists(order.id):
             raise Refused("records of this attempt exist: rescan")
         if order.attempt > 1:
-            self._clear_run(order.run_id)
+            self._clear_run(order.key, order.run_id)
         attempt = Attempt.of_order(order)
         self.attempts[attempt.id] = self._alive[attempt.run_id] = attempt
         self._queue.append(attempt)
 
-    def _clear_run(self, run_id: int) -> None:
+    def _clear_run(self, key: bytes, run_id: int) -> None:
         """Kill what earlier attempts of a run left behind; raises Refused while one is alive under another runner."""
         unfinished = [one for one in self.records.unfinished_of_run(run_id) if one not in self.attempts]
         if unfinished:
             raise Refused(f"attempt {unfinished[0]} of this run has not ended: rescan")
         self._leftovers.kill(run_id)
-        for process in carriers(marker(run_id)):
+        for process in carriers(marker(key, run_id)):
             send(process.pid, process.start, signal.SIGKILL)
 
     def _start_some(self) -> bool:
@@ -142,13 +147,13 @@ class Supervisor:
             return
         self._confine(attempt)
         attempt.pid_start = start_time(attempt.pid)
-        self._write(attempt, IDENTITY, dumps(attempt.identity(intent)))
-        attempt.tree = Tree(attempt.run_id, attempt.fence, attempt.pid, attempt.cgroup)
+        self.note_identity(attempt, intent)
+        attempt.tree = Tree(attempt.marked, attempt.pid, attempt.cgroup)
         self._watch_child(attempt)
 
-    def _write_intent(self, attempt: Attempt, intent: dict[str, Any]) -> None:
+    def _write_intent(self, attempt: Attempt, intent: bytes) -> None:
         try:
-            self.records.write(attempt.id, INTENT, dumps(intent))
+            self.records.write(attempt.id, INTENT, intent)
         except OSError as error:
             raise SpawnError(error.errno or errno.EIO, f"record: {os.strerror(error.errno or errno.EIO)}") from None
 
@@ -291,11 +296,10 @@ class Supervisor:
 
     def _left_behind(self, attempt: Attempt) -> list[int]:
         """Return what a leader that ended by itself has left running. Cheap when, as mostly, there is nothing."""
-        if attempt.cgroup is not None:
-            return [pid for pid in cgroup.pids(attempt.cgroup) if pid != attempt.pid]
-        if attempt.pid is None or not _group_lives(attempt.pid):
-            return []
-        return sorted(Tree(attempt.run_id, attempt.fence, None, None).members())
+        grouped = attempt.cgroup is not None and cgroup.pids(attempt.cgroup) not in ([], [attempt.pid])
+        if grouped or (attempt.pid is not None and _group_lives(attempt.pid)):
+            return sorted(Tree(attempt.marked, None, attempt.cgroup).members())
+        return []
 
     def _finish_output(self, attempt: Attempt, alone: bool) -> int:
         try:
@@ -362,15 +366,15 @@ class Supervisor:
 
     # Adoption
 
-    def note_identity(self, attempt: Attempt, payload: bytes) -> None:
+    def note_identity(self, attempt: Attempt, intent: bytes) -> None:
         """Write which process an attempt is, and that it is ours."""
-        self._write(attempt, IDENTITY, payload)
+        self._write(attempt, IDENTITY, attempt.identity(intent))
 
     def adopt(self, attempt: Attempt, pidfd: int) -> None:
         """Take over a living process that another runner started."""
         attempt.adopted = True
         assert attempt.pid is not None
-        attempt.tree = Tree(attempt.run_id, attempt.fence, attempt.pid, attempt.cgroup)
+        attempt.tree = Tree(attempt.marked, attempt.pid, attempt.cgroup)
         attempt.output.recall()
         self.follow(attempt, pidfd)
 
@@ -404,14 +408,24 @@ class Supervisor:
             try:
                 grew = attempt.output.look() or grew
             except OSError as error:
-                attempt.remarks.append(f"log cannot be kept below its cap: {error.strerror}")
-                self.kill(attempt, "log_failed", "kill")
+                self._stop_writing(attempt, error)
         self._oom.sample()
         if self._running or self._leftovers:
             self._look_s = _LOOK_S if grew else min(self._look_s * 2, _LONGEST_LOOK_S)
             self._look = self._loop.after(self._look_s, self._look_at_logs)
         elif self._cgroups is not None:
             self._cgroups.tidy()
+
+    def _stop_writing(self, attempt: Attempt, error: OSError) -> None:
+        if attempt.ending is None or not attempt.remarks:
+            attempt.remarks.append(f"log cannot be kept below its cap: {error.strerror}")
+        self.kill(attempt, "log_failed", "kill")
+
+    def bury(self, instance: str) -> None:
+        """Tidy up after a dead runner."""
+        self.records.discard_spares(instance)
+        if self._cgroups is not None:
+            self._cgroups.bury(instance)
 
     def close(self) -> None:
         """Remove what only a living runner needs."""

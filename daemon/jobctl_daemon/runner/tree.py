@@ -6,24 +6,27 @@ import os
 import signal
 
 from . import cgroup
-from .processes import family, marker, send
+from .processes import family, send
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Tree:
     """What one attempt started."""
 
-    __slots__ = ("cgroup", "fence", "leader", "run_id")
+    __slots__ = ("cgroup", "leader", "matches")
 
-    def __init__(self, run_id: int, fence: int, leader: int | None, group: str | None) -> None:
-        self.run_id = run_id
-        self.fence = fence
+    def __init__(self, matches: Callable[[bytes], bool], leader: int | None, group: str | None) -> None:
+        self.matches = matches
         self.cgroup = group
         # Set only while the number is the command's for certain.
         self.leader = leader
 
     def members(self) -> dict[int, int]:
         """Return {pid: start} of all that lives; costs a look at every process of the host."""
-        found = family(self.leader, marker(self.run_id, self.fence))
+        found = family(self.leader, self.matches)
         if self.cgroup is not None:
             found.update(cgroup.members(self.cgroup))
         found.pop(os.getpid(), None)

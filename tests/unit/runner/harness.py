@@ -130,7 +130,7 @@ class Runner:
             "run_id": run_id,
             "fence": fence,
             "attempt": 1,
-            "key": f"job/s:{run_id}",
+            "key": f"{self.state}/s:{run_id}",
             "argv": argv,
             "env": ENV,
             "cwd": "/",
