@@ -84,17 +84,27 @@ def _five_fields(text: str) -> tuple[str, str]:
         raise _too_few(_WORD.findall(text))
     words = _WORD.findall(match.group())
     after = text[match.end() :].lstrip(" \t")
-    if after.startswith(_BYTE_FF) or any(_BYTE_FF in word for word in words):
+    if after.startswith(_BYTE_FF) or any(_ends_at_ff(at, word) for at, word in enumerate(words)):
         raise _refused("the byte \\xff looks like the end of the file to Debian's cron", "Remove it.")
     return " ".join(words), after
+
+
+def _ends_at_ff(at: int, word: str) -> bool:
+    """Whether the byte stands right behind complete elements; further on it is text that Debian drops."""
+    before, found, _ = word.partition(_BYTE_FF)
+    return bool(found) and _quirk_or_refusal(_only_field(at, before)) is None
+
+
+def _only_field(at: int, word: str) -> str:
+    fields = ["*"] * 5
+    fields[at] = word
+    return " ".join(fields)
 
 
 def _too_few(words: list[str]) -> InvalidInput:
     """Names the first field that is wrong: with too few words it is often the first one already."""
     for at, word in enumerate(words):
-        fields = ["*"] * 5
-        fields[at] = word
-        if _quirk_or_refusal(" ".join(fields)) is not None:
+        if _quirk_or_refusal(_only_field(at, word)) is not None:
             return _refused(f"bad {_FIELDS[at]} {shown(word)!r}", "This is no job line and no NAME=value line.")
     missing = ", ".join(_FIELDS[len(words) :])
     return _refused(f"a job line has five fields and a command; {missing} missing", "Put `*` where any value will do.")

@@ -78,7 +78,9 @@ def test_a_nul_byte_ends_the_line_and_the_rest_is_the_next_one() -> None:
 
 def test_the_byte_ff_after_the_fields_looks_like_the_end_to_debian() -> None:
     assert read(b"0 1 * * * \xffx\n").refused[0].line == 1
+    assert read(b"0 1 * * 1\xff x\n").refused[0].line == 1
     assert commands(b"@daily \xffx\n") == ["\udcffx"]
+    assert commands(b"0 1 * * 1'\xff x\n") == ["x"]
 
 
 @pytest.mark.parametrize("last", [b"# comment", b"   ", b""])
