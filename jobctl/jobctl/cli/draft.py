@@ -98,13 +98,14 @@ def choice(option: str, value: str | None, allowed: Sequence[str]) -> None:
 
 def moment(session: Session, at: str | None, after: str | None, zone: str | None) -> str | None:
     """The instant of `--at` or `--in`, in RFC 3339."""
+    if at is None and after is None:
+        return None
     from jobctl.schedule import host_zone, parse_duration, parse_when
 
     now_ms = session.world.clock.now_ms()
     if after is not None:
         return rfc3339(now_ms + named("--in", lambda: parse_duration(after)))
-    if at is None:
-        return None
+    assert at is not None
     return rfc3339(named("--at", lambda: parse_when(at, now_ms, zone or host_zone()[0])))
 
 

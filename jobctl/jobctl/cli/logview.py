@@ -1,7 +1,7 @@
 """Where a reader of a log is, in the log's own offsets, so that a broken connection goes on where it was.
 
-The body of an answer holds the log's bytes from `offset` on. Where the cap removed a middle, one marker line stands
-for it that takes part in no offset: after it, the next byte is the first that was kept (docs/api.md, "Log").
+The body of an answer holds the log's bytes from `offset` on. Where the cap removed a middle, a marker stands for it
+that takes part in no offset: after it, the next byte is the first that was kept (docs/api.md, "Log").
 """
 
 from collections.abc import Mapping
@@ -11,32 +11,41 @@ class Position:
     """The offset of the next byte, kept while the pieces of one answer go by."""
 
     def __init__(self, headers: Mapping[str, str], asked: int) -> None:
-        self.offset = int(headers.get("jobctl-log-offset", asked))
-        self._gap = _range(headers.get("jobctl-log-dropped", ""))
-        self._in_marker = False
-        if self._gap and self.offset > self._gap[0]:
+        self.offset = _begin(headers, asked)
+        self._gap = dropped(headers)
+        self._marker_left = int(headers.get("jobctl-log-marker", 0))
+        if self._gap and self.offset >= self._gap[1]:
             self._gap = None
 
     def passed(self, data: bytes) -> None:
         """Some bytes of the body went by."""
-        while data:
-            if self._in_marker:
-                data = self._through_marker(data)
+        left = len(data)
+        while left > 0:
+            if self._gap is not None and self.offset >= self._gap[0]:
+                left = self._through_marker(left)
                 continue
-            room = len(data) if self._gap is None else self._gap[0] - self.offset
-            if room == 0 and self._gap is not None:
-                self._in_marker = True
-                continue
-            self.offset += min(room, len(data))
-            data = data[room:]
+            step = left if self._gap is None else min(left, self._gap[0] - self.offset)
+            self.offset += step
+            left -= step
 
-    def _through_marker(self, data: bytes) -> bytes:
-        _, newline, rest = data.partition(b"\n")
-        if newline and self._gap is not None:
-            self.offset, self._gap, self._in_marker = self._gap[1], None, False
-        return rest
+    def _through_marker(self, left: int) -> int:
+        step = min(left, self._marker_left)
+        self._marker_left -= step
+        if self._marker_left == 0 and self._gap is not None:
+            self.offset, self._gap = self._gap[1], None
+        return left - step
 
 
-def _range(text: str) -> tuple[int, int] | None:
-    first, dash, last = text.partition("-")
+def dropped(headers: Mapping[str, str]) -> tuple[int, int] | None:
+    """The first byte that the cap removed, and the first behind it that it kept."""
+    first, dash, last = headers.get("jobctl-log-dropped", "").partition("-")
     return (int(first), int(last)) if dash and first.isdigit() and last.isdigit() else None
+
+
+def _begin(headers: Mapping[str, str], asked: int) -> int:
+    """Where reading began, which may be inside the removed middle."""
+    if headers.get("jobctl-log-reset") == "1":
+        return 0
+    if asked < 0:
+        return max(0, int(headers.get("jobctl-log-size", 0)) + asked)
+    return asked

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from jobctl.cli.logview import dropped
 from jobctl.client.sync import Client
 
 _STEP_BYTES: Final = 16_384
@@ -18,8 +19,15 @@ def tail_offset(client: Client, run_id: int, attempt: int | None, lines: int) ->
         data = answer.read()
         at = _last_lines(data, lines)
         if at > 0 or begin == 0 or step >= _BYTES_MAX:
-            return size - (len(data) - at)
+            return _logical(begin, size, len(data), at, dropped(answer.headers))
         step *= _GROWTH
+
+
+def _logical(begin: int, size: int, length: int, at: int, gap: tuple[int, int] | None) -> int:
+    """The offset of byte `at` of the body: counted from its end, unless the removed middle lies behind it."""
+    if gap is not None and begin + at <= gap[0]:
+        return begin + at
+    return size - (length - at)
 
 
 def _last_lines(data: bytes, lines: int) -> int:

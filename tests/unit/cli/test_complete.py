@@ -1,0 +1,101 @@
+"""Completion: what is offered, how fast, and that the scripts are scripts."""
+
+import socket
+import subprocess
+import time
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from jobctl.cli.completion import SCRIPTS
+from jobctl.cli.verbs import GROUPS, VERBS
+from unit.cli.conftest import Cli
+from unit.client.fake_daemon import FakeDaemon, job
+
+
+def offered(cli: Cli, *words: str) -> list[str]:
+    result = cli("__complete", *words)
+    assert (result.code, result.err) == (0, "")
+    return [line.split("\t")[0] for line in result.out.splitlines()]
+
+
+def test_verbs_first(cli: Cli) -> None:
+    plain = [verb.words for verb in VERBS if " " not in verb.words]
+    assert offered(cli, "") == [*plain, *GROUPS]
+    assert offered(cli, "re") == ["resume"]
+    assert offered(cli, "daemon", "st") == ["start", "stop", "status"]
+    assert offered(cli, "import", "") == ["crontab"]
+
+
+def test_options_of_the_verb(cli: Cli) -> None:
+    assert "--misfire-within" in offered(cli, "add", "--mis")
+    assert offered(cli, "ls", "--outp") == ["--output"]
+
+
+def test_values_of_options(cli: Cli) -> None:
+    assert offered(cli, "ls", "-o", "j") == ["json"]
+    assert offered(cli, "add", "x", "--overlap", "") == ["allow", "skip"]
+
+
+def test_names_of_jobs(cli: Cli) -> None:
+    assert offered(cli, "show", "") == ["backup", "hand", "sync"]
+    assert offered(cli, "log", "-f", "ba") == ["backup"]
+    assert offered(cli, "logs", "s") == ["sync"]
+
+
+def test_the_command_belongs_to_the_shell(cli: Cli) -> None:
+    assert offered(cli, "run", "--", "ba") == []
+
+
+def test_shells_and_topics(cli: Cli) -> None:
+    assert offered(cli, "completion", "") == ["bash", "zsh", "fish"]
+    assert "exit-codes" in offered(cli, "help", "")
+
+
+def test_names_that_a_shell_would_trip_over_are_left_out(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.jobs = [job(1, "good"), job(2, "bad\tname"), job(3, "\x1b[31m")]
+    assert offered(cli, "show", "") == ["good"]
+
+
+def test_without_a_daemon_nothing_is_offered_and_none_is_started(alone: Cli, tmp_path: Path) -> None:
+    assert offered(alone, "show", "") == []
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_mute_daemon_costs_less_than_a_second(alone: Cli, tmp_path: Path) -> None:
+    path = str(tmp_path / "mute.sock")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        alone.environ["JOBCTL_SOCKET"] = path
+        begin = time.monotonic()
+        assert offered(alone, "show", "") == []
+        assert time.monotonic() - begin < 1
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_the_script_of_a_shell(cli: Cli, shell: str) -> None:
+    result = cli("completion", shell)
+    assert result.out == SCRIPTS[shell]
+    program = which(shell)
+    if program is None:
+        assert "__complete" in result.out  # the shell is not here to check its syntax
+        return
+    checked = subprocess.run([program, "-n"], input=result.out, text=True, capture_output=True, check=False)
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_bash_completes(cli: Cli, daemon: FakeDaemon, tmp_path: Path) -> None:
+    bash = which("bash")
+    if bash is None:
+        pytest.skip("no bash here")
+    import sys
+
+    program = tmp_path / "jobctl"
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from jobctl.cli.main import main; main()' \"$@\"\n")
+    program.chmod(0o755)
+    script = SCRIPTS["bash"] + f'COMP_WORDS=({program} show ba); COMP_CWORD=2; _jobctl; echo "${{COMPREPLY[@]}}"'
+    environ = {"PATH": "/usr/bin:/bin", "JOBCTL_SOCKET": daemon.path, "HOME": str(tmp_path)}
+    done = subprocess.run([bash, "-c", script], env=environ, text=True, capture_output=True, check=False)
+    assert (done.stdout, done.stderr) == ("backup\n", "")

@@ -1,0 +1,205 @@
+"""Following over a daemon that goes away and comes back: nothing lost, nothing doubled."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobctl.cli import patience
+from jobctl.cli.logview import Position
+from jobctl.cli.tail import tail_offset
+from jobctl.client.sync import Client
+from jobctl.client.transport import UnixTransport
+from unit.cli.conftest import Cli
+from unit.client.fake_daemon import Answer, Asked, FakeDaemon, problem, run
+
+LOG = b"".join(b"line %d\n" % number for number in range(200))
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "_FIRST_S", 0.001)
+    monkeypatch.setattr(patience, "_LONGEST_S", 0.002)
+
+
+class Breaking:
+    """A log that is sent in parts: each connection breaks after some bytes, and every third is refused."""
+
+    def __init__(self, daemon: FakeDaemon, step: int) -> None:
+        self.daemon = daemon
+        self.step = step
+        self.connections = 0
+
+    def __call__(self, asked: Asked, match: object) -> Answer:
+        self.connections += 1
+        if self.connections % 3 == 0:
+            return problem(503, "unavailable", "the daemon is stopping")
+        offset = int(asked.query.get("offset", 0))
+        part = LOG[offset : offset + self.step]
+        last = offset + len(part) >= len(LOG)
+        if last:
+            self.daemon.runs[0] |= {"state": "succeeded", "finished_at": "2026-11-29T02:12:00Z", "exit_code": 0}
+        headers = {"Transfer-Encoding": "chunked", "Jobctl-Log-Offset": str(offset), "Jobctl-Log-Attempt": "1"}
+        return Answer(200, part, headers, cut=not last)
+
+
+@pytest.mark.parametrize("step", [7, 500, 10_000])
+def test_a_log_comes_whole_over_many_breaks(cli: Cli, daemon: FakeDaemon, step: int) -> None:
+    daemon.override("GET", "/v1/runs/103/log", Breaking(daemon, step))
+    result = cli("log", "103", "-f")
+    assert (result.code, result.raw) == (0, LOG)
+
+
+def test_the_break_is_said_once_and_the_return_too(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.override("GET", "/v1/runs/103/log", Breaking(daemon, 1_000))
+    said = cli("log", "103", "-f").err.splitlines()
+    assert said[:2] == [
+        "the daemon went away in the middle; the command goes on, waiting for the daemon",
+        "the daemon is back",
+    ]
+
+
+def test_run_follow_ends_as_the_command_did(cli: Cli, daemon: FakeDaemon) -> None:
+    made = run(104, daemon.jobs[0], state="failed", exit_code=9, outcome="exit_code", **{"class": "exit_code"})
+    daemon.runs.insert(0, made)
+    daemon.logs[104] = b"out\n"
+    daemon.override("POST", "/v1/jobs/backup/runs", Answer(201, made | {"state": "running", "finished_at": None}))
+    result = cli("run", "backup", "-f")
+    assert (result.code, result.raw) == (9, b"out\n")
+    assert result.err == "run 104 of backup\nrun 104 of backup: exit 9 after 41s\n"
+
+
+def test_wait_goes_on_when_the_daemon_is_back(cli: Cli, daemon: FakeDaemon) -> None:
+    answers = iter(
+        [problem(503, "unavailable", "stopping"), Answer(200, b"", {"Transfer-Encoding": "chunked"}, cut=True)]
+    )
+    over = daemon.runs[0] | {"state": "failed", "class": "signal", "signal": 9, "finished_at": "2026-11-29T02:12:00Z"}
+    daemon.override(
+        "GET",
+        "/v1/runs/103",
+        lambda asked, match: (
+            Answer(200, daemon.runs[0]) if "wait" not in asked.query else next(answers, Answer(200, over))
+        ),
+    )
+    result = cli("wait", "103")
+    assert (result.code, result.out) == (137, "run 103 of sync: SIGKILL\n")
+
+
+def test_wait_for_several_ends_with_the_first_that_failed(cli: Cli) -> None:
+    assert cli("wait", "102", "101").code == 1
+    assert cli("wait", "102").code == 0
+    assert cli("wait", "102", "-q").out == ""
+
+
+def test_a_log_that_was_truncated_starts_again(cli: Cli, daemon: FakeDaemon) -> None:
+    headers = {"Jobctl-Log-Offset": "0", "Jobctl-Log-Reset": "1", "Jobctl-Log-Attempt": "1"}
+    daemon.override("GET", "/v1/runs/101/log", Answer(200, b"anew\n", headers))
+    result = cli("log", "101", "-f", "--offset", "100")
+    assert result.raw == b"anew\n"
+    assert "truncated" in result.err
+
+
+def test_piped_the_bytes_are_as_they_were_and_on_a_terminal_they_are_not(cli: Cli, daemon: FakeDaemon) -> None:
+    wild = b"\x1b[31mred\x1b[0m \xff\x1b]52;c;x\x07\r\n"
+    daemon.logs[101] = wild
+    assert cli("log", "101").raw == wild
+    assert cli("log", "101", "--raw", terminal=True).raw == wild
+    assert cli("log", "101", terminal=True).out == "red \N{REPLACEMENT CHARACTER}\n"
+
+
+@pytest.mark.parametrize(
+    ("tail", "expected"),
+    [
+        ("0", b""),
+        ("1", b"line 199\n"),
+        ("3", b"line 197\nline 198\nline 199\n"),
+        ("10B", LOG[-10:]),
+        ("1kB", LOG[-1000:]),
+        ("999", LOG),
+    ],
+)
+def test_tail(cli: Cli, daemon: FakeDaemon, tail: str, expected: bytes) -> None:
+    daemon.logs[101] = LOG
+    assert cli("log", "101", "--tail", tail).raw == expected
+
+
+@given(st.lists(st.binary(max_size=30), max_size=20), st.integers(0, 25))
+def test_tail_of_any_log(lines: list[bytes], count: int) -> None:
+    data = b"\n".join(lines)
+
+    class Log(Client):
+        def log(self, ident: object, **options: object) -> Answer:  # type: ignore[override]
+            offset = int(str(options["offset"]))
+            begin = max(0, len(data) + offset)
+            answer = Answer(200, data[begin:], {"jobctl-log-offset": str(begin), "jobctl-log-size": str(len(data))})
+            return _Readable(*answer)
+
+    class _Readable(Answer):
+        def read(self) -> bytes:
+            return bytes(self.body)
+
+    begin = tail_offset(Log(UnixTransport("/none")), 1, None, count)
+    parts = data.split(b"\n") if not data.endswith(b"\n") else data[:-1].split(b"\n")
+    expected = b"\n".join(parts[-count:]) if count else b""
+    shown = data[begin:]
+    assert (shown.removesuffix(b"\n") if data.endswith(b"\n") else shown) == expected
+
+
+MARKER = b"\n[jobctl: 60 bytes, from 20 to 80, were removed by the log limit]\n"
+
+
+@given(st.integers(-100, 100), st.lists(st.integers(0, 200), max_size=5))
+def test_offsets_survive_a_removed_middle(asked: int, cuts: list[int]) -> None:
+    """Bytes 20 to 80 of 100 were removed; wherever reading begins and breaks off, the next offset is right."""
+    begin = asked if asked >= 0 else max(0, 100 + asked)
+    head = max(0, 20 - begin)
+    marker = MARKER if begin < 80 else b""
+    body = b"h" * head + marker + b"t" * (100 - max(80, begin))
+    headers = {"jobctl-log-size": "100", "jobctl-log-dropped": "20-80", "jobctl-log-marker": str(len(MARKER))}
+    position = Position(headers, asked)
+    at = 0
+    for cut in [*sorted(min(cut, len(body)) for cut in cuts), len(body)]:
+        position.passed(body[at:cut])
+        at = cut
+        if at <= head:
+            assert position.offset == begin + at
+        elif at >= head + len(marker):
+            assert position.offset == 100 - (len(body) - at)
+    assert position.offset == max(100, begin)
+
+
+def test_events(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.events = [
+        {
+            "id": n,
+            "at": "2026-11-29T02:00:00Z",
+            "kind": "run.ready",
+            "job_id": 1,
+            "run_id": n,
+            "data": {"name": "a\x1bb"},
+        }
+        for n in (1, 2, 3)
+    ]
+    result = cli("events", "--after", "1")
+    assert [line.split()[0] for line in result.out.splitlines()] == ["2", "3"]
+    assert "name=a\\x1bb" in result.out
+    assert [item["id"] for item in cli("events", "--json").json()["items"]] == [1, 2, 3]
+
+
+def test_events_resume_behind_the_last(cli: Cli, daemon: FakeDaemon) -> None:
+    event = {"at": "2026-11-29T02:00:00Z", "kind": "k", "job_id": None, "run_id": None, "data": {}}
+    asked_after: list[str | None] = []
+
+    def stream(asked: Asked, match: object) -> Answer:
+        asked_after.append(asked.query.get("after"))
+        if len(asked_after) == 3:
+            return problem(403, "forbidden", "enough of this test")
+        data = f'id: {len(asked_after)}\ndata: {{"id": {len(asked_after)}, {str(event)[1:-1]}}}\n\n'
+        return Answer(
+            200, data.replace("'", '"').replace("None", "null").encode(), {"Transfer-Encoding": "chunked"}, cut=True
+        )
+
+    daemon.override("GET", "/v1/events", stream)
+    result = cli("events", "-f", "--json")
+    assert asked_after == [None, "1", "2"]
+    assert result.code == 6
+    assert len(result.out.splitlines()) == 2
