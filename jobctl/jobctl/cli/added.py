@@ -6,9 +6,10 @@ from jobctl.cli import describe
 from jobctl.cli.session import Session
 from jobctl.cli.times import Viewer, milliseconds, of_fire, span
 
+_INDENT = 12
 _PROMISE = (
-    "at least once: after a crash of the host a run may start again, under the same JOBCTL_RUN_KEY;",
-    "what must not happen twice is for the command to check with that key",
+    "at least once: after a crash of the host a run may start again, under the same JOBCTL_RUN_KEY; "
+    "what must not happen twice is for the command to check with that key"
 )
 
 
@@ -23,9 +24,9 @@ def show_added(session: Session, answer: dict[str, Any], *, stored: bool) -> Non
         render.json(job if stored else answer)
         return
     head = f"added {job['name']}, id {job['id']}" if stored else f"would add {job['name']}"
-    lines = [("", head), *_facts(job, preview, session.viewer)]
-    for label, text in lines:
-        render.line(f"  {label:<9} {text}" if label or text is not head else text)
+    render.line(head)
+    for label, text in _facts(job, preview, session.viewer):
+        render.fact(f"  {label}", text, _INDENT)
     for warning in dict.fromkeys(
         [*answer.get("warnings", ()), *preview.get("warnings", ()), *_past(job, session.viewer)]
     ):
@@ -48,7 +49,7 @@ def _facts(job: dict[str, Any], preview: dict[str, Any], viewer: Viewer) -> list
     where = [f"as {job['user'] or job['owner']}"] + ([f"in {job['cwd']}"] if job.get("cwd") else [])
     facts.append(("runs", f"{describe.target(job)}   ({', '.join(where)})"))
     facts.append(("policy", policy(job)))
-    facts += zip(["delivery", ""], _PROMISE, strict=True)
+    facts.append(("delivery", _PROMISE))
     return facts
 
 

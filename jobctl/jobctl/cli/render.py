@@ -16,6 +16,7 @@ from jobctl.cli.safe import text as safe_text
 FORMATS: Final = ("table", "wide", "json", "ndjson", "csv", "name")
 _STYLES: Final = {"bad": "31", "good": "32", "warn": "33", "dim": "2", "strong": "1"}
 _WIDTH: Final = 80
+_NARROW: Final = 20
 
 
 class Sink:
@@ -89,6 +90,18 @@ class Render:
     def bytes(self, data: bytes) -> None:
         """Bytes as the command wrote them."""
         self.out.bytes(data)
+
+    def fact(self, label: str, text: str, indent: int, style: str = "") -> None:
+        """`label` and what it is, safe; on a terminal wrapped behind the label instead of under it."""
+        head = cell(label).ljust(indent)
+        room = self.out.width()
+        lines = [cell(text)]
+        if room is not None and len(head) + len(lines[0]) > room > indent + _NARROW:
+            from textwrap import wrap
+
+            lines = wrap(lines[0], room - indent, break_on_hyphens=False) or [""]
+        for number, line in enumerate(lines):
+            self.out.write((head if number == 0 else " " * indent) + self.painted(line, style) + "\n")
 
     def word(self, text: str) -> None:
         """One line for a person, on stderr; it never stands in the way of a full or closed stderr."""

@@ -20,6 +20,7 @@ EXAMPLES = (
 )
 _RUNS = 5
 _FIRES = 3
+_INDENT = 13
 
 Fact = tuple[str, str]
 
@@ -74,8 +75,9 @@ def _job_facts(session: Session, job: dict[str, Any], preview: dict[str, Any]) -
         facts.append(("parked", job["error"]))
     if job["paused"]:
         facts.append(("paused", describe.paused(job, viewer)))
+    first = "would be" if job["paused"] else "next"
     for index, fire in enumerate(preview.get("items", ())):
-        facts.append(("next" if index == 0 else "", f"{of_fire(fire)}, {viewer.ago(fire['at'])}"))
+        facts.append((first if index == 0 else "", f"{of_fire(fire)}, {viewer.ago(fire['at'])}"))
     facts.append(("policy", policy(job)))
     given = (("stdin", "stdin"), ("payload", "payload_ref"), ("env file", "env_file"), ("note", "note"))
     facts += [(label, str(job[name])) for label, name in given if job[name]]
@@ -170,4 +172,4 @@ def _machine(session: Session, item: dict[str, Any], name: str) -> None:
 
 def _print(session: Session, facts: list[Fact]) -> None:
     for label, text in facts:
-        session.render.line(f"  {label:<10} {text}")
+        session.render.fact(f"  {label}", text, _INDENT)

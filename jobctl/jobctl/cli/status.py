@@ -1,14 +1,15 @@
 """`jobctl status`: is the daemon alive, and what is wrong."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
 from jobctl.cli.ending import Ended, How
-from jobctl.cli.safe import cell
 from jobctl.cli.session import Session
-from jobctl.cli.times import span
+from jobctl.cli.times import Viewer, span
 
+_INDENT = 8
 EXAMPLES = (("jobctl status", ""), ("jobctl status --check || alert", "ends with 1 when something is wrong"))
 
 
@@ -48,28 +49,33 @@ def troubles(status: dict[str, Any]) -> list[str]:
 
 
 def _show(session: Session, status: dict[str, Any], trouble: list[str]) -> None:
-    render, viewer = session.render, session.viewer
-    jobs, lag = status["jobs"], status["start_lag"]
+    fact = session.render.fact
     kind = "system" if status["system"] else f"of {status['user']}"
-    render.line(
-        f"jobd {status['version']}   {status['state']} for {span(status['uptime_s'])}, pid {status['pid']}, {kind}"
+    fact(
+        "jobd",
+        f"{status['version']}, {status['state']} for {span(status['uptime_s'])}, pid {status['pid']}, {kind}",
+        _INDENT,
     )
-    render.line(f"socket  {status['socket']}")
-    zone = f"zone {status['timezone']} ({status['timezone_from']}), tzdata {status['tzdata']}"
-    render.line(f"clock   {viewer.full(status['now'])}, {zone}")
-    counts = [f"{jobs[word]} {word}" for word in ("failed", "parked", "paused") if jobs[word]]
-    render.line(f"jobs    {jobs['total']}" + (f": {', '.join(counts)}" if counts else ""))
-    waiting = f"{status['ready']} ready, {status['scheduled']} scheduled"
-    render.line(f"runs    {status['running']} running in {status['slots']} slots, {waiting}")
-    if lag.get("count"):
-        render.line(
-            f"starts  half within {lag['p50_ms']} ms, 99 % within {lag['p99_ms']} ms, at most {lag['max_ms']} ms"
-        )
-    if status["next_run_at"]:
-        render.line(f"next    {viewer.both(status['next_run_at'])}")
+    for label, text in _facts(session.viewer, status):
+        fact(label, text, _INDENT)
     back = status["returns_after_reboot"]
     text = "comes back after a reboot" if back else "will NOT come back after a reboot or logout"
     why = f": {status['returns_after_reboot_why']}" if status.get("returns_after_reboot_why") else ""
-    render.raw_line("reboot  " + render.painted(cell(text + why), "" if back else "bad"))
+    fact("reboot", text + why, _INDENT, "" if back else "bad")
     for line in trouble:
-        render.raw_line(render.painted("trouble", "bad") + " " + cell(line))
+        fact("trouble", line, _INDENT, "bad")
+
+
+def _facts(viewer: Viewer, status: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    jobs, lag = status["jobs"], status["start_lag"]
+    yield "socket", status["socket"]
+    yield "clock", viewer.full(status["now"])
+    yield "zone", f"{status['timezone']}, from {status['timezone_from']}; tzdata {status['tzdata']}"
+    counts = [f"{jobs[word]} {word}" for word in ("failed", "parked", "paused") if jobs[word]]
+    yield "jobs", f"{jobs['total']}" + (f": {', '.join(counts)}" if counts else "")
+    waiting = f"{status['ready']} ready, {status['scheduled']} scheduled"
+    yield "runs", f"{status['running']} running in {status['slots']} slots, {waiting}"
+    if lag.get("count"):
+        yield "starts", f"half within {lag['p50_ms']} ms, 99 % within {lag['p99_ms']} ms, at most {lag['max_ms']} ms"
+    if status["next_run_at"]:
+        yield "next", viewer.both(status["next_run_at"])

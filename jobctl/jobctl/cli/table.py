@@ -37,7 +37,7 @@ def lines(columns: Sequence[Column], rows: Sequence[Row], *, room: int | None, m
     shown = list(range(len(columns)))
     texts = [[cell.text for cell in row] for row in cells]
     if room is not None and _total(columns, texts, shown) > room:
-        texts = [[cell.text if cell.short is None else cell.short for cell in row] for row in cells]
+        _shorten(columns, cells, texts, room)
         shown = _kept(columns, texts, room)
     widths = _widths(columns, texts, shown, room)
     head = _line(columns, [column.title for column in columns], shown, widths, mark, _plain)
@@ -69,6 +69,17 @@ def _total(columns: Sequence[Column], texts: Sequence[Sequence[str]], shown: lis
         limits = [columns[index].shrinks for index in shown]
         sizes = [min(size, limit) if limit else size for size, limit in zip(sizes, limits, strict=True)]
     return sum(sizes) + len(GAP) * (len(shown) - 1)
+
+
+def _shorten(columns: Sequence[Column], cells: Sequence[Sequence[Cell]], texts: list[list[str]], room: int) -> None:
+    """Use short forms from the right on, only in cells that are too long, until the line fits."""
+    shown = list(range(len(columns)))
+    for index in reversed(shown):
+        over = _total(columns, texts, shown) - room
+        target = _natural(columns, texts, index) - over
+        for cell, row in zip(cells, texts, strict=True):
+            if over > 0 and cell[index].short is not None and width(row[index]) > target:
+                row[index] = cell[index].short or ""
 
 
 def _kept(columns: Sequence[Column], texts: Sequence[Sequence[str]], room: int) -> list[int]:

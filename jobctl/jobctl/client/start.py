@@ -14,6 +14,7 @@ from jobctl.errors import Unavailable, Unreachable
 
 WITHIN_S: Final = 10.0
 _PAUSE_S: Final = 0.02
+_PREFIX: Final = "jobd: "
 
 
 def jobd_command() -> list[str]:
@@ -39,9 +40,7 @@ def start_daemon(socket: str, clock: Clock, command: list[str] | None = None) ->
         status = _first_answer(Client(UnixTransport(socket)), process.poll, lambda: clock.boot_ms() < deadline_ms)
         process.returncode = 0 if process.returncode is None else process.returncode
         if status is None:
-            raise Unavailable(
-                "the daemon did not start", "see what it says: jobctl daemon run", details=_why(complaints)
-            )
+            raise _failed(complaints)
         return status
 
 
@@ -56,7 +55,14 @@ def _first_answer(client: Client, poll: Callable[[], int | None], in_time: Calla
     return None
 
 
-def _why(complaints: IO[bytes]) -> dict[str, object]:
+def _failed(complaints: IO[bytes]) -> Unavailable:
+    """Its own words: `jobd: WHY`, with what to do indented below; else the last line it wrote."""
     complaints.seek(0)
     lines = complaints.read(65_536).decode("utf-8", "replace").strip().splitlines()
-    return {"why": lines[-1] if lines else f"no answer within {WITHIN_S:g} s"}
+    why, hint = lines[-1] if lines else f"no answer within {WITHIN_S:g} s", "see what it says: jobctl daemon run"
+    said = next((at for at, line in enumerate(lines) if line.startswith(_PREFIX)), None)
+    if said is not None:
+        why = lines[said].removeprefix(_PREFIX)
+        below = lines[said + 1] if said + 1 < len(lines) else ""
+        hint = below.strip() if below.startswith("  ") else hint
+    return Unavailable("the daemon did not start", hint, details={"why": why})

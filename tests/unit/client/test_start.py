@@ -23,6 +23,15 @@ def test_a_daemon_that_fails_says_why(tmp_path: Path) -> None:
     assert caught.value.details["why"] == "no room on the disk"
 
 
+def test_its_own_words_count_more_than_what_falls_off_afterwards(tmp_path: Path) -> None:
+    text = "noise\\njobd: the database is of another version\\n  install that one\\nTraceback"
+    command = [sys.executable, "-c", f"import sys; sys.exit('{text}')"]
+    with pytest.raises(Unavailable) as caught:
+        start_daemon(str(tmp_path / "none"), SystemClock(), command)
+    assert caught.value.details["why"] == "the database is of another version"
+    assert caught.value.hint == "install that one"
+
+
 class FastClock(SystemClock):
     """Ten seconds pass at each look."""
 
