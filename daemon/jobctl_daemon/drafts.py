@@ -49,7 +49,7 @@ _NOT_IN_A_NAME: Final = re.compile(r"[^\w.@:+-]+")
 _VARIABLE: Final = re.compile(r"[^\x00-\x20=\x7f]{1,255}")
 _TAG: Final = re.compile(rf"[\w.:/@+-]{{1,{TAG_CHARS_MAX}}}")
 _SOURCE: Final = re.compile(r"(?:api|cli|file|crontab)(?::[^\x00-\x1f\x7f]{1,500})?")
-_UMASK: Final = re.compile(r"0?o?[0-7]{1,3}|0[0-7]{3}")
+_UMASK: Final = re.compile(r"(?:0o)?0?[0-7]{1,3}")
 _SIZE: Final = re.compile(r"([0-9]{1,15})\s?([kmgt]?)(i?)b?", re.IGNORECASE)
 
 

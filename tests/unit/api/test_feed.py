@@ -1,0 +1,129 @@
+"""The feed: what is kept in memory, who is woken, and when the store is asked."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from jobctl.model import Event
+from jobctl_daemon.api import feed as feeds
+from jobctl_daemon.api.feed import Feed
+from jobctl_daemon.rows import Caller
+
+ME = Caller(uid=0, name="me")
+
+
+def event(number: int, run_id: int | None = None) -> Event:
+    return Event(id=number, at="2027-01-15T08:00:00Z", kind="run.ready", job_id=1, run_id=run_id, data={})
+
+
+class Log:
+    """The part of a store that the feed uses."""
+
+    def __init__(self, count: int = 0) -> None:
+        self.kept = [event(number) for number in range(1, count + 1)]
+        self.reads = 0
+        self._listener: Callable[[Sequence[Event]], None] = lambda _: None
+
+    def listen(self, listener: Callable[[Sequence[Event]], None]) -> None:
+        self._listener = listener
+
+    async def event_span(self) -> tuple[int, int]:
+        return (self.kept[0].id, self.kept[-1].id) if self.kept else (1, 0)
+
+    async def events(self, after: int, limit: int, owner: Caller | None) -> list[Event]:
+        self.reads += 1
+        return [one for one in self.kept if one.id > after][:limit]
+
+    def commit(self, *events: Event) -> None:
+        self.kept += events
+        self._listener(events)
+
+
+async def opened(log: Log) -> Feed:
+    feed = Feed(log)  # type: ignore[arg-type]
+    await feed.open()
+    return feed
+
+
+async def test_who_follows_is_served_from_memory_and_who_is_behind_from_the_store() -> None:
+    log = Log(3)
+    feed = await opened(log)
+    with feed.reading():
+        log.commit(event(4), event(5))
+        assert [frame.id for frame in await feed.after(3, ME)] == [4, 5]
+        assert [frame.id for frame in await feed.after(4, ME)] == [5]
+        assert await feed.after(5, ME) == []
+        assert log.reads == 0
+        assert [frame.id for frame in await feed.after(1, ME)] == [2, 3, 4, 5]
+        assert log.reads == 1
+
+
+async def test_nothing_is_kept_while_nobody_reads() -> None:
+    log = Log()
+    feed = await opened(log)
+    log.commit(event(1), event(2))
+    assert feed._tail == []
+    with feed.reading():
+        log.commit(event(3))
+        assert [frame.id for frame in await feed.after(0, ME)] == [1, 2, 3]
+        assert log.reads == 1
+    assert feed._tail == []
+
+
+async def test_the_tail_is_bounded_and_who_falls_out_of_it_reads_the_store() -> None:
+    log = Log()
+    feed = await opened(log)
+    with feed.reading():
+        for start in range(1, 20_001, 100):
+            log.commit(*(event(number) for number in range(start, start + 100)))
+        assert len(feed._tail) <= 2 * feeds._TAIL_MAX
+        first = await feed.after(0, ME)
+        assert (log.reads, len(first), first[0].id) == (1, feeds.PAGE, 1)
+        position, seen = 0, 0
+        while frames := await feed.after(position, ME):
+            assert frames[0].id == position + 1
+            position, seen = frames[-1].id, seen + len(frames)
+        assert seen == 20_000
+
+
+async def test_every_waiter_is_woken_and_one_who_gives_up_spoils_nothing() -> None:
+    log = Log()
+    feed = await opened(log)
+    patient = [asyncio.ensure_future(feed.news(0, 30)) for _ in range(3)]
+    assert not await feed.news(0, 0.01)
+    log.commit(event(1))
+    assert await asyncio.gather(*patient) == [True] * 3
+    assert await feed.news(0, 30)
+
+
+async def test_a_closing_feed_lets_everybody_go() -> None:
+    feed = await opened(Log())
+    waiting = asyncio.ensure_future(feed.news(0, 30))
+    with feed.run(7) as watch:
+        watching = asyncio.ensure_future(watch.news(30))
+        await asyncio.wait([waiting, watching], timeout=0.01)
+        feed.close()
+        assert await waiting is False
+        assert await watching is True
+
+
+async def test_a_watch_hears_of_its_run_alone_and_misses_nothing_between_waits() -> None:
+    log = Log()
+    feed = await opened(log)
+    with feed.run(7) as watch:
+        log.commit(event(1, run_id=8), event(2))
+        assert not await watch.news(0.01)
+        log.commit(event(3, run_id=7))
+        log.commit(event(4, run_id=7))
+        assert await watch.news(30)
+        assert not await watch.news(0.01)
+        log.commit(event(5, run_id=7))
+        assert await watch.news(30)
+    assert feed._runs == {}
+
+
+async def test_a_position_that_the_log_no_longer_has_is_lost() -> None:
+    log = Log(10)
+    del log.kept[:5]
+    feed = await opened(log)
+    with feed.reading():
+        assert [await feed.lost(position) for position in (0, 4, 5, 10, 11)] == [True, True, False, False, True]
