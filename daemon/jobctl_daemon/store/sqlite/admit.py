@@ -19,8 +19,11 @@ def pending(connection: sqlite3.Connection, now_ms: int, limit: int) -> list[Pen
 
 
 def too_late(connection: sqlite3.Connection, now_ms: int, limit: int) -> list[Pending]:
-    """Scheduled and ready runs whose `start_by` has passed, longest first."""
-    return _pending(connection.execute(SQL.too_late, (now_ms, limit)))
+    """Ready and scheduled runs whose `start_by` has passed; those held are not looked at."""
+    found: list[Pending] = []
+    for statement in (SQL.too_late_ready, SQL.too_late_pending):
+        found += _pending(connection.execute(statement, {"now_ms": now_ms, "limit": limit - len(found)}))
+    return found
 
 
 def admit(connection: sqlite3.Connection, admissions: Sequence[Admission], now_ms: int) -> int:

@@ -16,10 +16,8 @@ SQL = load("attempts")
 def started(connection: sqlite3.Connection, attempts: Sequence[StartedAttempt]) -> None:
     """Notes the processes, of attempts just started and of those found alive; an old fence changes nothing."""
     connection.executemany(
-        SQL.identify,
-        [(a.pid, a.pid_start, a.runner, a.started_ms, a.run_id, a.fence, a.run_id, a.fence) for a in attempts],
+        SQL.started, [(a.pid, a.pid_start, a.runner, a.started_ms, a.run_id, a.fence) for a in attempts]
     )
-    connection.executemany(SQL.started, [(a.started_ms, a.run_id, a.fence) for a in attempts])
 
 
 def running(connection: sqlite3.Connection) -> list[Running]:
@@ -61,7 +59,6 @@ def unclaim(
     """
     found = claimed.read(connection, [run_id for run_id, _ in claims])
     rows = [row for run_id, fence in dict(claims).items() if (row := found.get(run_id)) and row.holds(fence)]
-    connection.executemany(SQL.forget, [(row.id, row.attempt) for row in rows])
     stopped = [row for row in rows if row.stop_wanted or row.deleted_ms is not None]
     again = [row for row in rows if not (row.stop_wanted or row.deleted_ms is not None)]
     _give_back(connection, again, due_ms, now_ms, why)
@@ -70,9 +67,7 @@ def unclaim(
 
 
 def _give_back(connection: sqlite3.Connection, rows: list[Claimed], due_ms: int, now_ms: int, why: str) -> None:
-    connection.executemany(
-        SQL.give_back, [("scheduled" if _held(row) else "ready", _held(row), due_ms, row.id, row.fence) for row in rows]
-    )
+    connection.executemany(SQL.give_back, [_given_back(row, due_ms) for row in rows])
     changes: list[events.Change] = []
     for row in rows:
         changes.append((now_ms, "run.ready", row.owner_id, row.job_id, row.id, text({"name": row.name, "reason": why})))
@@ -82,9 +77,14 @@ def _give_back(connection: sqlite3.Connection, rows: list[Claimed], due_ms: int,
     events.append(connection, changes)
 
 
+def _given_back(row: Claimed, due_ms: int) -> tuple[object, ...]:
+    if _held(row):
+        return ("scheduled", True, None, due_ms, row.id, row.fence)
+    return ("ready", False, row.job_id, due_ms, row.id, row.fence)
+
+
 def _cancel(connection: sqlite3.Connection, rows: list[Claimed], now_ms: int) -> None:
     history.move(connection, [_cancelled(row, now_ms) for row in rows])
-    history.count(connection, [row.job_id for row in rows])
     events.append(
         connection,
         [

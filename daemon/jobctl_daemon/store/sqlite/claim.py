@@ -40,8 +40,7 @@ def claim(connection: sqlite3.Connection, now_ms: int, limit: int, node: str, bo
         return []
     floor = meta.raise_watermark(connection, now_ms)
     claims = [_claim(row, max(row.fence + 1, floor)) for row in rows]
-    connection.executemany(SQL.take, [(c.fence, c.attempt, node, now_ms, c.run_id) for c in claims])
-    connection.executemany(SQL.insert_attempt, [(c.run_id, c.attempt, c.fence, node, boot_id, now_ms) for c in claims])
+    connection.executemany(SQL.take, [(c.fence, c.attempt, node, boot_id, now_ms, c.run_id) for c in claims])
     events.append(connection, [_change(row, c, now_ms) for row, c in zip(rows, claims, strict=True)])
     return claims
 

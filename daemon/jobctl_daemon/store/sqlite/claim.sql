@@ -11,9 +11,5 @@ ORDER BY r.priority, r.due_ms, r.id LIMIT :limit;
 
 -- name: take
 -- Fence raised, attempt counted. The state is rechecked.
-UPDATE runs SET state = 'running', fence = ?, attempt = ?, node = ?, claimed_ms = ?, started_ms = NULL
+UPDATE runs SET state = 'running', fence = ?, attempt = ?, node = ?, boot_id = ?, claimed_ms = ?
 WHERE id = ? AND state = 'ready';
-
--- name: insert_attempt
--- The effort that begins.
-INSERT INTO attempts (run_id, attempt, fence, node, boot_id, claimed_ms) VALUES (?, ?, ?, ?, ?, ?);

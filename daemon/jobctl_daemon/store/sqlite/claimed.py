@@ -27,6 +27,7 @@ class Claimed(NamedTuple):
     name: str
     policies: str
     one_shot: int
+    hidden: int
     paused: int
     deleted_ms: int | None
 

@@ -13,15 +13,15 @@ def counts(connection: sqlite3.Connection, caller: Caller | None, now_ms: int) -
     """Of one owner, or of everybody."""
     owner_id = owners.scope(connection, caller)
     jobs, paused, parked, failed = _jobs(connection, owner_id)
-    runs = _runs(connection, owner_id)
+    waiting, held, ready, active = connection.execute(SQL.runs, {"owner_id": owner_id}).fetchone()
     return Counts(
         jobs=jobs,
         paused=paused,
         parked=parked,
         failed=failed,
-        scheduled=runs.get("scheduled", 0),
-        ready=runs.get("ready", 0),
-        running=runs.get("running", 0),
+        scheduled=waiting + held,
+        ready=ready,
+        running=active - ready,
         oldest_due_ms=_oldest_due(connection, owner_id, now_ms),
         next_ms=_next(connection, owner_id),
         last_event=events.newest(connection),
@@ -35,12 +35,6 @@ def _jobs(connection: sqlite3.Connection, owner_id: int | None) -> tuple[int, in
         row = connection.execute(SQL.jobs_of_owner, (owner_id,)).fetchone()
     jobs, paused, parked, failed = row
     return jobs, paused, parked, failed
-
-
-def _runs(connection: sqlite3.Connection, owner_id: int | None) -> dict[str, int]:
-    if owner_id is None:
-        return dict(connection.execute(SQL.runs))
-    return dict(connection.execute(SQL.runs_of_owner, (owner_id,)))
 
 
 def _oldest_due(connection: sqlite3.Connection, owner_id: int | None, now_ms: int) -> int | None:

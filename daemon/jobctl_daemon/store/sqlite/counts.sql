@@ -1,10 +1,10 @@
 -- name: jobs
--- Live jobs, and how many of them are paused or failing; each from its own small index.
+-- Live jobs, and how many of them are paused, parked or failing; each from its own small index.
 SELECT
     (SELECT count(*) FROM jobs WHERE deleted_ms IS NULL AND hidden = 0 AND done = 0),
     (SELECT count(*) FROM jobs WHERE deleted_ms IS NULL AND hidden = 0 AND paused = 1),
     (SELECT count(*) FROM cursors WHERE error IS NOT NULL),
-    (SELECT count(*) FROM jobs WHERE deleted_ms IS NULL AND hidden = 0 AND failing = 1);
+    (SELECT count(*) FROM last_runs WHERE failing = 1);
 
 -- name: jobs_of_owner
 -- The same, of one owner.
@@ -13,15 +13,15 @@ SELECT
     (SELECT count(*) FROM jobs WHERE owner_id = ?1 AND deleted_ms IS NULL AND hidden = 0 AND paused = 1),
     (SELECT count(*) FROM cursors c CROSS JOIN jobs j ON j.id = c.job_id
      WHERE c.error IS NOT NULL AND j.owner_id = ?1),
-    (SELECT count(*) FROM jobs WHERE owner_id = ?1 AND deleted_ms IS NULL AND hidden = 0 AND failing = 1);
+    (SELECT count(*) FROM last_runs l CROSS JOIN jobs j ON j.id = l.job_id WHERE l.failing = 1 AND j.owner_id = ?1);
 
 -- name: runs
--- Active runs by state.
-SELECT state, count(*) FROM runs GROUP BY state;
-
--- name: runs_of_owner
--- The same, of one owner.
-SELECT state, count(*) FROM runs WHERE owner_id = ? AND state IN ('scheduled', 'ready', 'running') GROUP BY state;
+-- Scheduled, held, ready, and ready or running; each counted in its own index.
+SELECT
+    (SELECT count(*) FROM runs WHERE state = 'scheduled' AND held = 0 AND (:owner_id IS NULL OR owner_id = :owner_id)),
+    (SELECT count(*) FROM runs WHERE held = 1 AND (:owner_id IS NULL OR owner_id = :owner_id)),
+    (SELECT count(*) FROM runs WHERE state = 'ready' AND (:owner_id IS NULL OR owner_id = :owner_id)),
+    (SELECT count(*) FROM runs WHERE gate IS NOT NULL AND (:owner_id IS NULL OR owner_id = :owner_id));
 
 -- name: oldest_pending
 -- The oldest run that is due and not admitted.

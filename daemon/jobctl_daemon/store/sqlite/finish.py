@@ -1,7 +1,6 @@
 """Running → final: matched by fence and state, into history, with an answer for each row."""
 
 import sqlite3
-from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
@@ -47,9 +46,10 @@ def _finish(connection: sqlite3.Connection, results: Sequence[Finish], now_ms: i
 
 
 def _record(connection: sqlite3.Connection, accepted: _Accepted, now_ms: int) -> None:
+    connection.executemany(SQL.insert_attempt, [_attempt(result) for result, _ in accepted])
     history.move(connection, [_ending(result, row) for result, row in accepted])
-    connection.executemany(SQL.end_attempt, [_attempt(result, row) for result, row in accepted])
-    _note_last_runs(connection, accepted)
+    last = {row.job_id: (result, row) for result, row in accepted if row.deleted_ms is None}
+    connection.executemany(SQL.put_last_run, [_last_run(result, row) for result, row in last.values()])
     events.append(connection, [_change(result, row, now_ms) for result, row in accepted])
     done = {row.job_id for _, row in accepted if row.one_shot}
     if done:
@@ -68,23 +68,16 @@ def _verdicts(
     ]
 
 
-def _note_last_runs(connection: sqlite3.Connection, accepted: _Accepted) -> None:
-    more = Counter(row.job_id for _, row in accepted)
-    last = {row.job_id: result for result, row in accepted}
-    connection.executemany(SQL.last_run, [_last_run(result, more[job_id], job_id) for job_id, result in last.items()])
-
-
-def _last_run(result: Finish, more: int, job_id: int) -> tuple[object, ...]:
+def _last_run(result: Finish, row: Claimed) -> tuple[object, ...]:
     return (
-        result.state is not RunState.SUCCEEDED,
-        result.run_id,
+        row.job_id,
+        row.id,
+        result.state is not RunState.SUCCEEDED and not row.hidden,
         result.state.value,
         result.ended_ms,
         result.outcome,
         result.exit_code,
         result.signal,
-        more,
-        job_id,
     )
 
 
@@ -105,12 +98,12 @@ def _ending(result: Finish, row: Claimed) -> history.Ending:
     )
 
 
-def _attempt(result: Finish, row: Claimed) -> tuple[object, ...]:
+def _attempt(result: Finish) -> tuple[object, ...]:
     return (
-        result.ended_ms,
         result.started_ms,
         result.pid,
         result.pid_start,
+        result.ended_ms,
         result.exit_code,
         result.signal,
         result.failure_class.value if result.failure_class else None,
@@ -122,8 +115,7 @@ def _attempt(result: Finish, row: Claimed) -> tuple[object, ...]:
         result.log_dropped_to,
         text(result.signals) if result.signals else None,
         text(result.left_behind) if result.left_behind else None,
-        row.id,
-        row.attempt,
+        result.run_id,
     )
 
 

@@ -1,13 +1,16 @@
--- name: end_attempt
--- How an attempt ended.
-UPDATE attempts SET ended_ms = ?, started_ms = coalesce(?, started_ms), pid = coalesce(?, pid),
-                    pid_start = coalesce(?, pid_start), exit_code = ?, signal = ?, failure_class = ?, detail = ?,
-                    cpu_ms = ?, max_rss_kb = ?, log_size = ?, log_dropped_from = ?, log_dropped_to = ?, signals = ?,
-                    left_behind = ?
-WHERE run_id = ? AND attempt = ?;
+-- name: insert_attempt
+-- The effort that ended; what the result does not say comes from the claim.
+INSERT INTO attempts (run_id, attempt, fence, node, boot_id, runner, claimed_ms, started_ms, pid, pid_start, ended_ms,
+                      exit_code, signal, failure_class, detail, cpu_ms, max_rss_kb, log_size, log_dropped_from,
+                      log_dropped_to, signals, left_behind)
+SELECT id, attempt, fence, node, boot_id, runner, claimed_ms, coalesce(?, started_ms), coalesce(?, pid),
+       coalesce(?, pid_start), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+FROM runs WHERE id = ?;
 
--- name: last_run
--- A job's newest ended run, so that no list of jobs looks into history.
-UPDATE jobs SET failing = ?, last_run_id = ?, last_state = ?, last_ms = ?, last_outcome = ?, last_exit_code = ?,
-                last_signal = ?, kept_runs = kept_runs + ?
-WHERE id = ?;
+-- name: put_last_run
+-- A job's newest ended run.
+INSERT INTO last_runs (job_id, run_id, failing, state, finished_ms, outcome, exit_code, signal)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (job_id) DO UPDATE SET run_id = excluded.run_id, failing = excluded.failing, state = excluded.state,
+    finished_ms = excluded.finished_ms, outcome = excluded.outcome, exit_code = excluded.exit_code,
+    signal = excluded.signal;

@@ -10,10 +10,6 @@ FROM runs WHERE id = ?;
 -- The active row of a run that has moved.
 DELETE FROM runs WHERE id = ?;
 
--- name: count
--- So many more rows of a job are kept.
-UPDATE jobs SET kept_runs = kept_runs + ? WHERE id = ?;
-
 -- name: known
 -- Which of these runs are finished.
 SELECT h.id FROM json_each(?) ids CROSS JOIN history h ON h.id = ids.value;

@@ -76,6 +76,7 @@ def delete(connection: sqlite3.Connection, job: Identity, now_ms: int) -> None:
     """Nothing of the job starts any more; runs that have not begun are cancelled."""
     connection.execute(SQL.delete, (now_ms, job.id))
     connection.execute(SQL.delete_cursor, (job.id,))
+    connection.execute(SQL.delete_last_run, (job.id,))
     unstarted = [number for (number,) in connection.execute(SQL.unstarted, (job.id,))]
     end = retire.End(RunState.CANCELLED, SkipReason.DELETED.value, "its job was deleted", SkipReason.DELETED)
     retire.unstarted(connection, dict.fromkeys(unstarted, end), now_ms)

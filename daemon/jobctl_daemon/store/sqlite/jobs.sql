@@ -25,9 +25,13 @@ UPDATE jobs SET deleted_ms = ?, rev = rev + 1 WHERE id = ?;
 -- Nothing of this job is ever due again.
 DELETE FROM cursors WHERE job_id = ?;
 
+-- name: delete_last_run
+-- A deleted job is no trouble any more.
+DELETE FROM last_runs WHERE job_id = ?;
+
 -- name: unstarted
 -- Runs of a job that have not begun.
-SELECT id FROM runs WHERE job_id = ? AND state IN ('scheduled', 'ready') ORDER BY id;
+SELECT id FROM runs WHERE job_id = ? AND state <> 'running' ORDER BY id;
 
 -- name: pause
 -- Who, since when, until when, why. A second pause keeps the first one's beginning.
@@ -41,8 +45,8 @@ UPDATE cursors SET next_nominal = NULL, revision = revision + 1 WHERE job_id = ?
 
 -- name: hold
 -- What has not started is held, but for runs that were asked for by hand.
-UPDATE runs SET state = 'scheduled', held = 1
-WHERE job_id = ? AND state IN ('scheduled', 'ready') AND held = 0 AND trigger <> 'manual'
+UPDATE runs SET state = 'scheduled', held = 1, gate = NULL
+WHERE job_id = ? AND state <> 'running' AND held = 0 AND trigger <> 'manual'
 RETURNING id;
 
 -- name: resume

@@ -10,6 +10,8 @@ SQL = load("meta")
 EPOCH: Final = "epoch"
 #: The latest `now` a claim was told of, in ms: fences never fall below it, whatever the clock does.
 WATERMARK: Final = "watermark_ms"
+#: The newest finished run that retention has seen.
+TIDIED: Final = "tidied_through"
 
 
 def read(connection: sqlite3.Connection) -> dict[str, str]:
@@ -40,6 +42,11 @@ def raise_watermark(connection: sqlite3.Connection, now_ms: int) -> int:
     return max(before, now_ms)
 
 
-def _number(connection: sqlite3.Connection, key: str) -> int:
+def get(connection: sqlite3.Connection, key: str) -> str | None:
+    """One note."""
     row = connection.execute(SQL.get, (key,)).fetchone()
-    return int(row[0]) if row else 0
+    return row[0] if row else None
+
+
+def _number(connection: sqlite3.Connection, key: str) -> int:
+    return int(get(connection, key) or 0)

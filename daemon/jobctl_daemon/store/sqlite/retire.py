@@ -40,7 +40,6 @@ def unstarted(connection: sqlite3.Connection, ends: Mapping[int, End], now_ms: i
     rows = [(_Row(*row), ends[row[0]]) for row in found]
     history.move(connection, [_ending(row, end, now_ms) for row, end in rows])
     ledger.note(connection, [(end.skip, end.reason, row.slot_ms, row.job_id, row.key) for row, end in rows if end.skip])
-    history.count(connection, [row.job_id for row, _ in rows])
     events.append(connection, [_change(row, end, now_ms) for row, end in rows])
     one_shots.retire(connection, {row.job_id for row, _ in rows}, now_ms)
     return len(rows)

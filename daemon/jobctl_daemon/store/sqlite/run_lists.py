@@ -32,7 +32,7 @@ def run(connection: sqlite3.Connection, caller: Caller | None, run_id: int) -> R
 def attempts(connection: sqlite3.Connection, caller: Caller, run_id: int) -> list[Attempt]:
     """The efforts of a run, oldest first."""
     run(connection, caller, run_id)
-    return [facts.attempt(row) for row in connection.execute(SQL.attempts_of, (run_id,))]
+    return [facts.attempt(row) for row in connection.execute(SQL.attempts_of, {"run_id": run_id})]
 
 
 def page(connection: sqlite3.Connection, caller: Caller, wanted: RunFilter) -> tuple[list[Run], str | None]:

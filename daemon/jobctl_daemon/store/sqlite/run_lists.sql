@@ -55,7 +55,12 @@ ORDER BY id DESC LIMIT :limit;
 SELECT id FROM history WHERE id < ? ORDER BY id DESC LIMIT 1 OFFSET ?;
 
 -- name: attempts_of
--- The efforts of a run, oldest first.
+-- The efforts of a run, oldest first; the last one may be running.
 SELECT run_id, attempt, fence, node, pid, claimed_ms, started_ms, ended_ms, exit_code, signal, failure_class, detail,
        cpu_ms, max_rss_kb, log_size, log_dropped_from, log_dropped_to, signals, left_behind
-FROM attempts WHERE run_id = ? ORDER BY attempt;
+FROM attempts WHERE run_id = :run_id
+UNION ALL
+SELECT id, attempt, fence, node, pid, claimed_ms, started_ms, NULL, NULL, NULL, NULL, NULL,
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM runs WHERE id = :run_id AND state = 'running'
+ORDER BY 2;

@@ -1,6 +1,6 @@
 -- name: blocking
 -- What of a job is active, or will be in a moment.
-SELECT id FROM runs WHERE job_id = :job_id AND state IN ('ready', 'running')
+SELECT id FROM runs WHERE gate = :job_id AND gate IS NOT NULL
 UNION ALL
 SELECT id FROM runs WHERE job_id = :job_id AND state = 'scheduled' AND held = 0 AND due_ms <= :now_ms
 LIMIT 1;

@@ -1,12 +1,12 @@
-"""Retention: expired rows go, a bounded number of each kind at a time."""
+"""Retention: expired rows go, a bounded number of each kind at a time. No counter is kept that could be wrong."""
 
 import sqlite3
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 from jobctl_daemon.rows import Keep, Pruned
-from jobctl_daemon.store.sqlite import events
+from jobctl_daemon.store.sqlite import events, meta
+from jobctl_daemon.store.sqlite.columns import text
 from jobctl_daemon.store.sqlite.statements import load
 
 SQL = load("tidy")
@@ -21,18 +21,34 @@ _EVENTS_MOST: Final = 100_000
 _EVENTS_LEAST: Final = 1_000
 
 
+class _Finished(NamedTuple):
+    run_id: int
+    job_id: int
+
+
 def prune(connection: sqlite3.Connection, now_ms: int, limit: int, keep: Keep) -> Pruned:
     """Deletes up to `limit` expired rows of each kind. `more`: some kind reached the limit."""
-    logs, runs = _prune_history(connection, now_ms, limit, keep)
+    old = _old(connection, now_ms - keep.days * _DAY_MS, limit)
+    logs = _forget(connection, old)
+    surplus, looked_all = _surplus(connection, limit, keep.runs)
+    logs += _forget(connection, surplus)
+    requests = connection.execute(SQL.old_requests, (now_ms - _REQUEST_DAYS * _DAY_MS, limit)).fetchall()
     deleted = (
-        runs,
+        len(old),
+        len(requests),
         _prune_events(connection, now_ms, limit),
-        _rows(connection, SQL.old_requests, now_ms - _REQUEST_DAYS * _DAY_MS, limit),
         _rows(connection, SQL.old_occurrences, now_ms - _OCCURRENCE_DAYS * _DAY_MS, limit),
         _rows(connection, SQL.old_asked, now_ms - _ASKED_DAYS * _DAY_MS, limit),
-        _prune_jobs(connection, limit),
     )
-    return Pruned(logs=tuple(logs), more=any(count >= limit for count in deleted))
+    forget_jobs(connection, {run.job_id for run in old + surplus} | {job_id for (job_id,) in requests})
+    return Pruned(logs=tuple(logs), more=not looked_all or any(count >= limit for count in deleted))
+
+
+def forget_jobs(connection: sqlite3.Connection, job_ids: Iterable[int]) -> None:
+    """Removes those of the jobs that are deleted, or of an ad-hoc run, and to which nothing refers any more."""
+    ids = connection.execute(SQL.leaving, (text(list(job_ids)),)).fetchall()
+    for statement in (SQL.drop_versions, SQL.drop_last_run, SQL.drop_job):
+        connection.executemany(statement, ids)
 
 
 def finished_logs(connection: sqlite3.Connection, limit: int, after: int) -> list[tuple[int, int, int]]:
@@ -51,39 +67,34 @@ def logs_dropped(connection: sqlite3.Connection, logs: Iterable[tuple[int, int]]
     connection.executemany(SQL.log_dropped, logs)
 
 
-def _prune_history(
-    connection: sqlite3.Connection, now_ms: int, limit: int, keep: Keep
-) -> tuple[list[tuple[int, int]], int]:
-    before_ms = now_ms - keep.days * _DAY_MS
-    rows = connection.execute(SQL.old_history, {"limit": limit, "before_ms": before_ms}).fetchall()
-    logs = _forget(connection, rows)
-    surplus = _surplus(connection, limit - len(rows), keep.runs)
-    logs += _forget(connection, surplus)
-    return logs, len(rows) + len(surplus)
+def _old(connection: sqlite3.Connection, before_ms: int, limit: int) -> list[_Finished]:
+    rows = connection.execute(SQL.old_history, {"limit": limit, "before_ms": before_ms})
+    return [_Finished(*row) for row in rows]
 
 
-def _surplus(connection: sqlite3.Connection, limit: int, kept: int) -> list[tuple[int, int]]:
-    """(run id, job id) of runs beyond the number that is kept of each job."""
-    found: list[tuple[int, int]] = []
-    for (job_id,) in connection.execute(SQL.crowded, (kept, max(limit, 0))).fetchall():
-        if len(found) >= limit:
-            break
+def _surplus(connection: sqlite3.Connection, limit: int, kept: int) -> tuple[list[_Finished], bool]:
+    """Runs beyond those kept of each job that had news since the last look, and whether all jobs were looked at."""
+    looked_through = int(meta.get(connection, meta.TIDIED) or 0)
+    recent = [_Finished(*row) for row in connection.execute(SQL.recent, (looked_through, limit))]
+    found: list[_Finished] = []
+    for job_id in {run.job_id: None for run in recent}:
         last = connection.execute(SQL.last_kept, (job_id, kept)).fetchone()
-        if last is None:
-            connection.execute(SQL.recount, (job_id,))
-            continue
-        found += connection.execute(SQL.surplus, (job_id, last[0], limit - len(found)))
-    return found
+        if last is not None:
+            rows = connection.execute(SQL.surplus, (job_id, last[0], limit - len(found)))
+            found += [_Finished(*row) for row in rows]
+        if len(found) >= limit:
+            return found, False
+    if recent:
+        meta.write(connection, {meta.TIDIED: str(recent[-1].run_id)})
+    return found, len(recent) < limit
 
 
-def _forget(connection: sqlite3.Connection, rows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _forget(connection: sqlite3.Connection, runs: Iterable[_Finished]) -> list[tuple[int, int]]:
     """Deletes finished runs with their attempts; returns (run id, fence) of those."""
-    logs = [log for run_id, _ in rows for log in connection.execute(SQL.logs_of, (run_id,))]
-    ids = [(run_id,) for run_id, _ in rows]
+    ids = [(run.run_id,) for run in runs]
+    logs = [log for run_id in ids for log in connection.execute(SQL.logs_of, run_id)]
     connection.executemany(SQL.drop_attempts, ids)
     connection.executemany(SQL.drop_history, ids)
-    fewer = Counter(job_id for _, job_id in rows)
-    connection.executemany(SQL.fewer, [(count, job_id) for job_id, count in fewer.items()])
     return logs
 
 
@@ -96,13 +107,6 @@ def _prune_events(connection: sqlite3.Connection, now_ms: int, limit: int) -> in
         "limit": limit,
     }
     return connection.execute(events.SQL.prune, parameters).rowcount
-
-
-def _prune_jobs(connection: sqlite3.Connection, limit: int) -> int:
-    ids = connection.execute(SQL.leaving, (limit,)).fetchall()
-    for statement in (SQL.drop_versions, SQL.drop_cursor, SQL.drop_job):
-        connection.executemany(statement, ids)
-    return len(ids)
 
 
 def _rows(connection: sqlite3.Connection, statement: str, before_ms: int, limit: int) -> int:

@@ -3,9 +3,9 @@
 SELECT id, job_id FROM (SELECT id, job_id, finished_ms FROM history ORDER BY id LIMIT :limit)
 WHERE finished_ms < :before_ms;
 
--- name: crowded
--- Jobs with more finished runs than are kept.
-SELECT id FROM jobs WHERE kept_runs > 0 AND kept_runs > ? LIMIT ?;
+-- name: recent
+-- Runs that finished after the last look, by id: their jobs may have too many now.
+SELECT id, job_id FROM history WHERE id > ? ORDER BY id LIMIT ?;
 
 -- name: last_kept
 -- The newest finished run of a job that is one too many.
@@ -14,10 +14,6 @@ SELECT id FROM history WHERE job_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?;
 -- name: surplus
 -- A job's oldest finished runs, up to and with one.
 SELECT id, job_id FROM history WHERE job_id = ? AND id <= ? ORDER BY id LIMIT ?;
-
--- name: recount
--- How many finished runs of a job there really are.
-UPDATE jobs SET kept_runs = (SELECT count(*) FROM history WHERE job_id = jobs.id) WHERE id = ?;
 
 -- name: logs_of
 -- The attempts of a run, whose logs go with it.
@@ -31,15 +27,12 @@ DELETE FROM attempts WHERE run_id = ?;
 -- A finished run is forgotten.
 DELETE FROM history WHERE id = ?;
 
--- name: fewer
--- So many finished runs of a job are gone.
-UPDATE jobs SET kept_runs = max(0, kept_runs - ?) WHERE id = ?;
-
 -- name: old_requests
 -- Idempotency keys over their time.
 DELETE FROM requests WHERE (owner_id, key, verb) IN (
     SELECT owner_id, key, verb FROM requests WHERE at_ms < ? ORDER BY at_ms LIMIT ?
-);
+)
+RETURNING job_id;
 
 -- name: old_occurrences
 -- Ledger rows over their time: those of schedules, and, kept shorter, those of what was asked for.
@@ -55,13 +48,12 @@ DELETE FROM occurrences WHERE (from_ms, job_id, key) IN (
 );
 
 -- name: leaving
--- Deleted jobs, and those of ad-hoc runs, to which nothing refers any more.
-SELECT j.id FROM jobs j
-WHERE j.kept_runs = 0 AND (j.deleted_ms IS NOT NULL OR (j.hidden = 1 AND j.done = 1))
+-- Those of the jobs that are deleted, or belonged to an ad-hoc run, and to which nothing refers any more.
+SELECT j.id FROM json_each(?) ids CROSS JOIN jobs j ON j.id = ids.value
+WHERE (j.deleted_ms IS NOT NULL OR (j.hidden = 1 AND j.done = 1))
   AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.job_id = j.id)
   AND NOT EXISTS (SELECT 1 FROM history h WHERE h.job_id = j.id)
-  AND NOT EXISTS (SELECT 1 FROM requests q WHERE q.job_id = j.id)
-LIMIT ?;
+  AND NOT EXISTS (SELECT 1 FROM requests q WHERE q.job_id = j.id);
 
 -- name: finished_logs
 -- Logs of ended attempts, oldest first.
@@ -84,6 +76,6 @@ DELETE FROM jobs WHERE id = ?;
 -- Its versions.
 DELETE FROM schedule_versions WHERE job_id = ?;
 
--- name: drop_cursor
--- Its cursor.
-DELETE FROM cursors WHERE job_id = ?;
+-- name: drop_last_run
+-- What its list entry showed.
+DELETE FROM last_runs WHERE job_id = ?;

@@ -1,5 +1,6 @@
 -- The first schema. Times are ms UTC; flags are 0 or 1; what is named *_kind or state is a word of jobctl/states.py.
 -- Every id that leaves the store is AUTOINCREMENT: an id is never used again.
+-- A list of three or more in IN makes SQLite build a table at each execution; where rows are hot, OR is written.
 
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
@@ -41,29 +42,30 @@ CREATE TABLE jobs (
     paused_why     TEXT,
     policies       TEXT NOT NULL,
     created_ms     INTEGER NOT NULL,
-    deleted_ms     INTEGER,
-    -- The newest run that ended, so that no list of jobs looks into history.
-    failing        INTEGER NOT NULL DEFAULT 0 CHECK (failing IN (0, 1)),
-    last_run_id    INTEGER,
-    last_state     TEXT,
-    last_ms        INTEGER,
-    last_outcome   TEXT,
-    last_exit_code INTEGER,
-    last_signal    INTEGER,
-    -- Rows in history: how retention finds the jobs that have too many.
-    kept_runs      INTEGER NOT NULL DEFAULT 0
+    deleted_ms     INTEGER
 ) STRICT;
 
 CREATE UNIQUE INDEX jobs_name ON jobs (owner_id, name) WHERE deleted_ms IS NULL AND hidden = 0;
 CREATE INDEX jobs_listed ON jobs (name, id) WHERE deleted_ms IS NULL AND hidden = 0;
 CREATE INDEX jobs_live ON jobs (owner_id) WHERE deleted_ms IS NULL AND hidden = 0 AND done = 0;
 CREATE INDEX jobs_paused ON jobs (owner_id) WHERE deleted_ms IS NULL AND hidden = 0 AND paused = 1;
-CREATE INDEX jobs_failing ON jobs (owner_id) WHERE deleted_ms IS NULL AND hidden = 0 AND failing = 1;
 CREATE INDEX jobs_pause_end ON jobs (paused_until)
     WHERE deleted_ms IS NULL AND paused = 1 AND paused_until IS NOT NULL;
 CREATE INDEX jobs_starts ON jobs (starts_kind, id) WHERE starts_kind IS NOT NULL;
-CREATE INDEX jobs_kept ON jobs (kept_runs) WHERE kept_runs > 0;
-CREATE INDEX jobs_leaving ON jobs (id) WHERE kept_runs = 0 AND (deleted_ms IS NOT NULL OR (hidden = 1 AND done = 1));
+
+-- The newest run of a job that ended, so that no list of jobs looks into history. A narrow row: each run writes it.
+CREATE TABLE last_runs (
+    job_id      INTEGER PRIMARY KEY,
+    run_id      INTEGER NOT NULL,
+    failing     INTEGER NOT NULL CHECK (failing IN (0, 1)),
+    state       TEXT NOT NULL,
+    finished_ms INTEGER NOT NULL,
+    outcome     TEXT NOT NULL,
+    exit_code   INTEGER,
+    signal      INTEGER
+) STRICT;
+
+CREATE INDEX last_runs_failing ON last_runs (job_id) WHERE failing = 1;
 
 CREATE TABLE schedule_versions (
     job_id    INTEGER NOT NULL,
@@ -121,25 +123,32 @@ CREATE TABLE runs (
     coalesced   INTEGER NOT NULL DEFAULT 0 CHECK (coalesced >= 0),
     note        TEXT,
     priority    INTEGER NOT NULL,
-    state       TEXT NOT NULL CHECK (state IN ('scheduled', 'ready', 'running')),
+    state       TEXT NOT NULL CHECK (state = 'scheduled' OR state = 'ready' OR state = 'running'),
     held        INTEGER NOT NULL DEFAULT 0 CHECK (held IN (0, 1)),
+    -- The job, while the run is active for its overlap policy (ready or running): the index then sleeps at a claim.
+    gate        INTEGER,
     fence       INTEGER NOT NULL DEFAULT 0,
     attempt     INTEGER NOT NULL DEFAULT 0,
+    -- The attempt that runs now; it gets a row of its own when it ends.
     node        TEXT,
+    boot_id     TEXT,
+    runner      TEXT,
+    pid         INTEGER,
+    pid_start   INTEGER,
     claimed_ms  INTEGER,
     started_ms  INTEGER,
     stop_wanted TEXT CHECK (stop_wanted IN ('cancel', 'kill')),
     stop_by     TEXT,
     CHECK (held = 0 OR state = 'scheduled'),
-    CHECK (state <> 'running' OR (fence > 0 AND attempt > 0))
+    CHECK ((gate IS NULL) = (state = 'scheduled')),
+    CHECK (state <> 'running' OR (fence > 0 AND attempt > 0 AND claimed_ms IS NOT NULL))
 ) STRICT;
 
-CREATE INDEX runs_pending ON runs (due_ms, id) WHERE state = 'scheduled' AND held = 0;
-CREATE INDEX runs_ready ON runs (priority, due_ms, id) WHERE state = 'ready';
-CREATE INDEX runs_gate ON runs (job_id, state) WHERE state IN ('ready', 'running');
-CREATE INDEX runs_start_by ON runs (start_by_ms, id)
-    WHERE start_by_ms IS NOT NULL AND held = 0 AND state IN ('scheduled', 'ready');
-CREATE INDEX runs_state ON runs (state, owner_id);
+CREATE INDEX runs_pending ON runs (due_ms, id, owner_id) WHERE state = 'scheduled' AND held = 0;
+CREATE INDEX runs_held ON runs (job_id, owner_id) WHERE held = 1;
+CREATE INDEX runs_ready ON runs (priority, due_ms, id, owner_id) WHERE state = 'ready';
+CREATE INDEX runs_start_by ON runs (start_by_ms) WHERE state = 'ready' AND start_by_ms IS NOT NULL;
+CREATE INDEX runs_gate ON runs (gate, owner_id) WHERE gate IS NOT NULL;
 CREATE INDEX runs_job ON runs (job_id, id);
 
 CREATE TABLE history (
@@ -152,7 +161,8 @@ CREATE TABLE history (
     due_ms        INTEGER NOT NULL,
     trigger       TEXT NOT NULL,
     coalesced     INTEGER NOT NULL,
-    state         TEXT NOT NULL CHECK (state IN ('succeeded', 'failed', 'cancelled', 'skipped')),
+    state         TEXT NOT NULL
+                  CHECK (state = 'succeeded' OR state = 'failed' OR state = 'cancelled' OR state = 'skipped'),
     outcome       TEXT NOT NULL,
     failure_class TEXT,
     reason        TEXT,
@@ -168,6 +178,7 @@ CREATE TABLE history (
 
 CREATE INDEX history_job ON history (job_id, id);
 
+-- Efforts that ended.
 CREATE TABLE attempts (
     run_id           INTEGER NOT NULL,
     attempt          INTEGER NOT NULL,
@@ -179,7 +190,7 @@ CREATE TABLE attempts (
     pid_start        INTEGER,
     claimed_ms       INTEGER NOT NULL,
     started_ms       INTEGER,
-    ended_ms         INTEGER,
+    ended_ms         INTEGER NOT NULL,
     exit_code        INTEGER,
     signal           INTEGER,
     failure_class    TEXT,
@@ -225,17 +236,16 @@ CREATE TABLE events (
 CREATE VIEW job_facts AS
 SELECT j.id, j.uid, j.name, o.name AS owner, j.enabled, j.paused, j.paused_by, j.paused_since, j.paused_until,
        j.paused_why, v.schedule, v.execution, j.policies, j.queue, j.priority, j.version, j.rev,
-       c.next_nominal, j.last_run_id, j.last_state, j.last_ms, j.last_outcome, j.last_exit_code, j.last_signal,
-       (SELECT count(*) FROM runs r WHERE r.job_id = j.id AND r.state = 'running' AND r.state IN ('ready', 'running'))
-           AS running,
+       c.next_nominal, l.run_id AS last_run_id, l.state AS last_state, l.finished_ms AS last_ms,
+       l.outcome AS last_outcome, l.exit_code AS last_exit_code, l.signal AS last_signal,
+       (SELECT count(*) FROM runs r WHERE r.gate = j.id AND r.gate IS NOT NULL AND r.state = 'running') AS running,
        c.error, j.source, j.created_ms,
        CASE
            WHEN c.error IS NOT NULL THEN 'parked'
            WHEN j.paused = 1 THEN 'paused'
-           WHEN EXISTS (SELECT 1 FROM runs r
-                        WHERE r.job_id = j.id AND r.state = 'running' AND r.state IN ('ready', 'running'))
+           WHEN EXISTS (SELECT 1 FROM runs r WHERE r.gate = j.id AND r.gate IS NOT NULL AND r.state = 'running')
                THEN 'running'
-           WHEN j.failing = 1 THEN 'failed'
+           WHEN l.failing = 1 THEN 'failed'
            WHEN j.done = 1 THEN 'done'
            ELSE 'ok'
        END AS state,
@@ -243,7 +253,8 @@ SELECT j.id, j.uid, j.name, o.name AS owner, j.enabled, j.paused, j.paused_by, j
 FROM jobs j
 JOIN owners o ON o.id = j.owner_id
 JOIN schedule_versions v ON v.job_id = j.id AND v.version = j.version
-LEFT JOIN cursors c ON c.job_id = j.id;
+LEFT JOIN cursors c ON c.job_id = j.id
+LEFT JOIN last_runs l ON l.job_id = j.id;
 
 -- What the due scan and its kin know of a job. Columns in the order of rows.DueJob, the JSON ones as text.
 CREATE VIEW due_jobs AS
