@@ -32,6 +32,8 @@ class Service(Protocol):
 
     name: str
     wake: Wake
+    pace_ms: int
+    """Passes begin at least so far apart: under load what comes meanwhile is one pass; the first is at once."""
 
     async def run_once(self) -> Pass: ...
 
@@ -43,6 +45,7 @@ async def drive(service: Service, clock: Clock, health: Health) -> None:
     retry_ms = _RETRY_MS_MIN
     try:
         while True:
+            began_ms = clock.boot_ms()
             done = await _one_pass(service, beat, health)
             if done is None:
                 await asyncio.sleep(retry_ms / 1000)  # noqa: TID251 - a wake must not shorten it
@@ -54,6 +57,9 @@ async def drive(service: Service, clock: Clock, health: Health) -> None:
                 continue
             alarm.at(done.next_ms)
             await service.wake.wait()
+            early_ms = began_ms + service.pace_ms - clock.boot_ms()
+            if early_ms > 0:
+                await asyncio.sleep(early_ms / 1000)  # noqa: TID251 - a pace, not a wait for something
     finally:
         alarm.close()
 

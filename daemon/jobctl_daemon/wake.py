@@ -57,6 +57,8 @@ class Alarm:
 
     def at(self, at_ms: int | None) -> None:
         """Arms the alarm, or with None silences it. An instant that has passed wakes at once."""
+        if at_ms is None and self._at_ms is None:
+            return
         self._at_ms = at_ms
         if self._descriptor >= 0:
             _timerfd_set(self._descriptor, at_ms)
@@ -93,10 +95,12 @@ class Alarm:
             self._handle = self._loop.call_later(min(left_s, _NAP_S_MAX), self._nap)
 
 
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
 def _timerfd_create() -> int:
-    try:
-        create = ctypes.CDLL(None, use_errno=True).timerfd_create
-    except (OSError, AttributeError):
+    create = getattr(_libc, "timerfd_create", None)
+    if create is None:
         return -1
     clock_realtime = 0
     descriptor: int = create(clock_realtime, os.O_NONBLOCK | os.O_CLOEXEC)
@@ -108,7 +112,6 @@ def _timerfd_set(descriptor: int, at_ms: int | None) -> None:
     if at_ms is not None:
         bounded = min(max(at_ms, 1), _INT64_MAX // 1_000_000)
         value = _Timespec(bounded // 1000, bounded % 1000 * 1_000_000)
-    settime = ctypes.CDLL(None, use_errno=True).timerfd_settime
     flags = _TFD_TIMER_ABSTIME | _TFD_TIMER_CANCEL_ON_SET
-    if settime(descriptor, flags, ctypes.byref(_Itimerspec(_Timespec(0, 0), value)), None) != 0:
+    if _libc.timerfd_settime(descriptor, flags, ctypes.byref(_Itimerspec(_Timespec(0, 0), value)), None) != 0:
         raise OSError(ctypes.get_errno(), "timerfd_settime")

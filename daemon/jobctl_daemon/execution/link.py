@@ -1,10 +1,11 @@
 """One connection to a runner: lines of JSON each way (docs/runner-protocol.md). A protocol of the loop, no task."""
 
 import asyncio
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from jobctl.errors import Unreachable, VersionMismatch
 
@@ -71,7 +72,7 @@ class Link(asyncio.Protocol):
     def send(self, message: dict[str, Any]) -> None:
         """Queues a message; on a lost connection nothing happens (what it was about is settled by adoption)."""
         if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n")
+            self._transport.write(msgspec.json.encode(message) + b"\n")
 
     def close(self) -> None:
         if self._transport is not None:
@@ -97,7 +98,7 @@ class Link(asyncio.Protocol):
         self._on_lost(self)
 
     def _take_hello(self, line: bytes) -> None:
-        answer = json.loads(line)
+        answer = msgspec.json.decode(line)
         facts = answer.get("hello")
         if facts is None or facts.get("protocol") != RUNNER_PROTOCOL:
             self._hello.set_exception(VersionMismatch(f"a runner speaks another protocol: {answer}", "end it by hand"))

@@ -1,8 +1,9 @@
 """The runner's reports as typed values: the one place where its JSON is looked into."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from jobctl_daemon.decide.outcome import Result
 
@@ -58,7 +59,7 @@ Report = Started | Ended | Refused | Held | Draining | Rescanned
 
 def parse(line: bytes, now_ms: int) -> list[Report]:
     """The reports in one line; what this version does not know is passed over."""
-    message: Message = json.loads(line)
+    message: Message = msgspec.json.decode(line)
     if "started" in message:
         return [_started(message["started"])]
     if "ended" in message:

@@ -33,6 +33,7 @@ class Dispatch:
     """Woken when runs are due, when slots come free, and when a runner is there again."""
 
     name = "dispatch"
+    pace_ms = 5
 
     def __init__(self, store: Store, clock: Clock, pool: RunnerPool, logs: LogFiles, host: Host, node: Node) -> None:
         self.wake = Wake()
@@ -43,23 +44,35 @@ class Dispatch:
         self._logs = logs
         self._host = host
         self._node = node
+        self._look = True
+
+    def due(self) -> None:
+        """Something may be due: the next pass admits before it claims."""
+        self._look = True
+        self.wake.set()
 
     async def run_once(self) -> Pass:
         now_ms = self._clock.now_ms()
-        admitted = await self._admit(now_ms)
+        admitted = 0
+        if self._look:
+            self._look = False
+            admitted = await self._admit(now_ms)
         claimed = await self._claim(now_ms)
-        again = admitted == ADMIT_BATCH or claimed == CLAIM_BATCH
-        return Pass(did=admitted + claimed, again=again)
+        if admitted == ADMIT_BATCH:
+            self._look = True
+        return Pass(did=admitted + claimed, again=self._look or claimed == CLAIM_BATCH)
 
     async def _admit(self, now_ms: int) -> int:
-        late = await self._store.too_late(now_ms, ADMIT_BATCH)
         pending = await self._store.pending(now_ms, ADMIT_BATCH)
-        known = {run.run_id for run in late}
-        answers = [admission.too_late(run) for run in late]
-        answers += admission.admit((run for run in pending if run.run_id not in known), now_ms)
-        if answers:
-            await self._store.admit(answers, now_ms)
+        if pending:
+            await self._store.admit(admission.admit(pending, now_ms), now_ms)
         return len(pending)
+
+    async def _drop_late(self, now_ms: int) -> None:
+        """What waited for a slot beyond its window is passed over by claims, and so the last to be looked at."""
+        late = await self._store.too_late(now_ms, ADMIT_BATCH)
+        if late:
+            await self._store.admit([admission.too_late(run) for run in late], now_ms)
 
     async def _claim(self, now_ms: int) -> int:
         free = min(self.slots - len(self._pool.flights), CLAIM_BATCH)
@@ -69,6 +82,8 @@ class Dispatch:
             claims = await self._store.claim(now_ms, free, self._node.name, self._node.boot_id)
             for claim in claims:
                 await self._start(claim)
+        if not claims:
+            await self._drop_late(now_ms)
         return len(claims)
 
     async def _start(self, claim: Claim) -> None:

@@ -20,6 +20,7 @@ class Materialise:
     """Woken by its alarm at the next instant, and by every change of what is due."""
 
     name = "materialise"
+    pace_ms = 0
 
     def __init__(self, store: Store, clock: Clock, owner: Caller, epoch: int, on_due: Callable[[], None]) -> None:
         self.wake = Wake()

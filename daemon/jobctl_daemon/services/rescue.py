@@ -19,6 +19,7 @@ class Rescue:
     """Woken when a connection to a runner is lost. Its first pass is the adoption after a start."""
 
     name = "rescue"
+    pace_ms = 0
 
     def __init__(
         self,

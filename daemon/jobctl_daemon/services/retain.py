@@ -20,6 +20,7 @@ class Retain:
     """Woken by `finished`."""
 
     name = "retain"
+    pace_ms = 0
 
     def __init__(self, store: Store, clock: Clock, logs: LogFiles, keep: Keep) -> None:
         self.wake = Wake()

@@ -15,6 +15,7 @@ class Recorder:
     """A service that plays a list of answers and then tells that it is through."""
 
     name = "recorder"
+    pace_ms = 0
 
     def __init__(self, answers: list[Pass | Exception]) -> None:
         self.wake = Wake()
