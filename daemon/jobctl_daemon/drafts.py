@@ -117,13 +117,16 @@ def checked_run(draft: RunDraft, here: Circumstances) -> tuple[JobSpec, int]:
     return msgspec.structs.replace(spec, hidden=True), due_ms
 
 
-def due_at(run_at: str | None, timezone: str | None, here: Circumstances) -> int:
-    """When a run by hand is due: now, or at the instant asked for; one that has passed is now."""
+def due_at(run_at: str | None, timezone: str | None, here: Circumstances, own_tz: str | None = None) -> int:
+    """When a run by hand is due: now, or at the instant asked for; one that has passed is now.
+
+    Local times are of the zone asked for, else of the job's own, else of the host's.
+    """
     if run_at is None:
         if timezone is not None:
             raise InvalidInput("timezone says nothing without run_at", "leave it out", field="timezone")
         return here.now_ms
-    return max(here.now_ms, _instant(run_at, timezone or here.host_tz, "run_at", here))
+    return max(here.now_ms, _instant(run_at, timezone or own_tz or here.host_tz, "run_at", here))
 
 
 # ── when ──────────────────────────────────────────────

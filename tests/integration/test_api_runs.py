@@ -24,6 +24,17 @@ async def test_the_same_key_never_makes_a_second_run_of_a_job(api: World) -> Non
     assert first.json["trigger"] == "manual"
 
 
+async def test_a_local_time_is_of_the_jobs_zone_unless_another_is_given(api: World) -> None:
+    await api.add(schedule={"cron": "0 3 * * *"}, timezone="Asia/Tokyo", overlap="allow")
+    for body, due_at in (
+        ({"run_at": "18:00"}, "2027-01-15T09:00:00Z"),
+        ({"run_at": "18:00", "timezone": "UTC"}, "2027-01-15T18:00:00Z"),
+        ({"run_at": "2020-01-01"}, "2027-01-15T08:00:00Z"),
+    ):
+        answer = await api.ask("POST", "/v1/jobs/greet/runs", body)
+        assert answer.json["due_at"] == due_at
+
+
 async def test_one_key_may_stand_for_a_run_of_each_of_two_jobs(api: World) -> None:
     for name in ("a", "b"):
         job = await api.add(name=name)

@@ -79,18 +79,30 @@ class _Node:
         self.param: _Node | None = None
         self.methods: dict[str, Route] = {}
 
+    def at(self, segment: str) -> "_Node":
+        """What comes after a segment of a route's path; made when it is not there."""
+        if segment == "{}":
+            self.param = self.param or _Node()
+            return self.param
+        return self.named.setdefault(segment, _Node())
+
+    def share(self) -> None:
+        """A segment with a name of its own may be a parameter as well: a job may be called `import`."""
+        for child in self.named.values():
+            if self.param is not None:
+                child.methods = {**self.param.methods, **child.methods}
+                child.named = {**self.param.named, **child.named}
+            child.share()
+
 
 def _tree() -> _Node:
     root = _Node()
     for route in ROUTES:
         node = root
         for segment in route.path.split("/")[1:]:
-            if segment == "{}":
-                node.param = node.param or _Node()
-                node = node.param
-            else:
-                node = node.named.setdefault(segment, _Node())
+            node = node.at(segment)
         node.methods[route.method] = route
+    root.share()
     return root
 
 
@@ -98,16 +110,12 @@ _TREE: Final = _tree()
 
 
 def find(path: str) -> tuple[Mapping[str, Route] | None, list[str]]:
-    """The methods of a path and its parameters as they stand there; None when there is nothing.
-
-    A named segment wins over a parameter, so a job that is called `import` is reached by its id.
-    """
+    """The methods of a path and its parameters as they stand there; None when there is nothing."""
     node, params = _TREE, []
     for segment in path.split("/")[1:]:
-        following = node.named.get(segment)
-        if following is None and node.param is not None and segment:
-            following = node.param
+        if node.param is not None and segment:
             params.append(segment)
+        following = node.named.get(segment) or (node.param if segment else None)
         if following is None:
             return None, []
         node = following

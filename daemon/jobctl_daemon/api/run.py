@@ -17,7 +17,8 @@ async def trigger(call: Call) -> StreamResponse:
     draft = await call.body_or_default(TriggerDraft)
     job = await call.services.store.job(call.caller, call.selector)
     here = circumstances(call)
-    due_ms = await checked(due_at, draft.run_at, draft.timezone, here)
+    own_tz = job.schedule.timezone if job.schedule else None
+    due_ms = await checked(due_at, draft.run_at, draft.timezone, here, own_tz)
     request = call.idempotency(f"run {job.id}", draft)
     return _made(call, await call.services.store.trigger(call.caller, job.id, due_ms, here.now_ms, request))
 

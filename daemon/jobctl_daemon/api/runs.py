@@ -1,5 +1,6 @@
 """GET /v1/runs and /v1/jobs/{id}/runs: what ran, runs and waits, newest first."""
 
+import msgspec
 from aiohttp.web_response import StreamResponse
 
 from jobctl.states import RunState
@@ -27,24 +28,22 @@ class Which(OfJob, frozen=True):
 async def runs(call: Call) -> StreamResponse:
     """Runs of all jobs that match."""
     which = call.query(Which)
-    return await _page(call, which, None, which.owner, which.q)
+    return await _page(call, which, RunFilter(owner=which.owner, q=which.q), None)
 
 
 async def of_job(call: Call) -> StreamResponse:
     """Runs of one job that match."""
     which = call.query(OfJob)
     job = await call.services.store.job(call.caller, call.selector)
-    return await _page(call, which, job.id, None, None)
+    return await _page(call, which, RunFilter(job_id=job.id), job.schedule.timezone if job.schedule else None)
 
 
-async def _page(call: Call, which: OfJob, job_id: int | None, owner: str | None, q: str | None) -> StreamResponse:
-    wanted = RunFilter(
-        job_id=job_id,
+async def _page(call: Call, which: OfJob, of: RunFilter, timezone: str | None) -> StreamResponse:
+    wanted = msgspec.structs.replace(
+        of,
         states=words(which.state, RunState, "state"),
-        owner=owner,
-        q=q,
-        before_ms=call.instant(which.before, "before"),
-        since_ms=call.instant(which.since, "since"),
+        before_ms=call.instant(which.before, "before", timezone),
+        since_ms=call.instant(which.since, "since", timezone),
         limit=which.limit,
         cursor=which.cursor,
     )

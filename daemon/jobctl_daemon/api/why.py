@@ -28,9 +28,10 @@ class Span(Query, frozen=True):
 async def ledger(call: Call) -> StreamResponse:
     """A page of rows, oldest first."""
     span = call.query(Span)
-    from_ms = call.instant(span.from_, "from") or 0
-    to_ms = call.instant(span.to, "to")
     job = await call.services.store.job(call.caller, call.selector)
+    timezone = job.schedule.timezone if job.schedule else None
+    from_ms = call.instant(span.from_, "from", timezone) or 0
+    to_ms = call.instant(span.to, "to", timezone)
     start_ms, given = _position(span.cursor) if span.cursor else (from_ms, 0)
     rows = await call.services.store.ledger(
         call.caller, job.id, max(start_ms, from_ms), _LATEST_MS if to_ms is None else to_ms, span.limit + given + 1
