@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jobctl.states import RunState, Trigger
+from jobctl.states import RunState
 from jobctl_daemon.rows import Admission, Pending
 from jobctl_daemon.store.sqlite import columns, events, retire
 from jobctl_daemon.store.sqlite.columns import text
@@ -62,7 +62,7 @@ def _pending(rows: Iterable[tuple[Any, ...]]) -> list[Pending]:
             slot_ms=slot_ms,
             due_ms=due_ms,
             start_by_ms=start_by_ms,
-            trigger=Trigger(trigger),
+            trigger=columns.TRIGGERS[trigger],
             policies=columns.policies(policies),
             active_run_id=active,
         )

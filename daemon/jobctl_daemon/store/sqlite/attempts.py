@@ -97,8 +97,8 @@ def _cancel(connection: sqlite3.Connection, rows: list[Claimed], now_ms: int) ->
 
 def _cancelled(row: Claimed, now_ms: int) -> history.Ending:
     late = now_ms - row.due_ms > policies(row.policies).late_after_ms
-    state = RunState.CANCELLED.value
-    return (state, state, None, "it was stopped before it began", None, now_ms, None, None, late, row.id)
+    state, reason = RunState.CANCELLED, "it was stopped before it began"
+    return history.Ending(state, str(state), None, reason, None, now_ms, None, None, late, row.id)
 
 
 def _held(row: Claimed) -> bool:

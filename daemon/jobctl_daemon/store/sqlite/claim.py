@@ -3,7 +3,6 @@
 import sqlite3
 from typing import NamedTuple
 
-from jobctl.states import Trigger
 from jobctl_daemon.rows import Claim
 from jobctl_daemon.store.sqlite import columns, events, meta
 from jobctl_daemon.store.sqlite.columns import text
@@ -58,7 +57,7 @@ def _claim(row: _Ready, fence: int) -> Claim:
         owner_uid=row.owner_uid,
         slot_ms=row.slot_ms,
         due_ms=row.due_ms,
-        trigger=Trigger(row.trigger),
+        trigger=columns.TRIGGERS[row.trigger],
         timezone=columns.schedule(row.schedule).timezone,
         execution=columns.execution(row.execution),
         policies=columns.policies(row.policies),

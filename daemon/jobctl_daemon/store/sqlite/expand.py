@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jobctl_daemon.rows import Expansion, NewRun
 from jobctl_daemon.store.sqlite import due, events, ledger, meta
-from jobctl_daemon.store.sqlite.columns import text
+from jobctl_daemon.store.sqlite.columns import gap, text
 from jobctl_daemon.store.sqlite.isolation import isolated
 from jobctl_daemon.store.sqlite.statements import load
 
@@ -69,7 +69,7 @@ def next_run_id(connection: sqlite3.Connection) -> int:
 
 def _expand(connection: sqlite3.Connection, expansions: Sequence[Expansion], now_ms: int) -> int:
     current = list(_current(connection, expansions))
-    connection.executemany(SQL.advance, [(e.next_ms, e.handled_ms, e.job_id, e.revision) for e, _ in current])
+    connection.executemany(SQL.advance, [(gap(e.next_ms), e.handled_ms, e.job_id, e.revision) for e, _ in current])
     made = make_runs(connection, list(_placed(current, next_run_id(connection))), now_ms)
     skips = [(row, guard.owner_id, guard.name) for e, guard in current for row in e.skips]
     if skips:
@@ -115,10 +115,10 @@ def _run(placed: Placed) -> tuple[object, ...]:
         run.key,
         run.slot_ms,
         run.due_ms,
-        run.start_by_ms,
-        run.trigger.value,
+        gap(run.start_by_ms),
+        str(run.trigger),
         run.coalesced,
-        run.note,
+        gap(run.note),
         priority,
     )
 

@@ -6,7 +6,8 @@ WHERE j.deleted_ms IS NULL AND j.paused = 0;
 
 -- name: advance
 -- The cursor's next place, if nobody moved it meanwhile.
-UPDATE cursors SET next_nominal = ?, handled_ms = max(handled_ms, ?), revision = revision + 1, error = NULL
+UPDATE cursors SET next_nominal = nullif(?, -4611686018427387904), handled_ms = max(handled_ms, ?),
+                   revision = revision + 1, error = NULL
 WHERE job_id = ? AND revision = ?;
 
 -- name: last_run_id
@@ -17,4 +18,4 @@ SELECT seq FROM sqlite_sequence WHERE name = 'runs';
 -- A run that waits for its time, under an id that the ledger names already.
 INSERT INTO runs (id, job_id, owner_id, version, key, slot_ms, due_ms, start_by_ms, trigger, coalesced, note, priority,
                   state)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'scheduled');
+VALUES (?, ?, ?, ?, ?, ?, ?, nullif(?, -4611686018427387904), ?, ?, nullif(?, -4611686018427387904), ?, 'scheduled');

@@ -8,7 +8,7 @@ from jobctl.states import RunState, may_move
 from jobctl_daemon.rows import Finish, Verdict
 from jobctl_daemon.store.sqlite import claimed, events, history, one_shots
 from jobctl_daemon.store.sqlite.claimed import Claimed
-from jobctl_daemon.store.sqlite.columns import policies, text
+from jobctl_daemon.store.sqlite.columns import GAP, gap, policies, text
 from jobctl_daemon.store.sqlite.isolation import isolated
 from jobctl_daemon.store.sqlite.statements import load
 
@@ -72,49 +72,50 @@ def _last_run(result: Finish, row: Claimed) -> tuple[object, ...]:
     return (
         row.job_id,
         row.id,
-        result.state is not RunState.SUCCEEDED and not row.hidden,
-        result.state.value,
+        1 if result.state is not RunState.SUCCEEDED and not row.hidden else 0,
+        str(result.state),
         result.ended_ms,
         result.outcome,
-        result.exit_code,
-        result.signal,
+        gap(result.exit_code),
+        gap(result.signal),
     )
 
 
 def _ending(result: Finish, row: Claimed) -> history.Ending:
     started_ms = row.started_ms if result.started_ms is None else result.started_ms
     began_ms = result.ended_ms if started_ms is None else started_ms
-    return (
-        result.state.value,
+    late = began_ms - row.due_ms > policies(row.policies).late_after_ms
+    return history.Ending(
+        result.state,
         result.outcome,
-        result.failure_class.value if result.failure_class else None,
+        result.failure_class,
         result.reason,
         started_ms,
         result.ended_ms,
         result.exit_code,
         result.signal,
-        began_ms - row.due_ms > policies(row.policies).late_after_ms,
+        late,
         row.id,
     )
 
 
 def _attempt(result: Finish) -> tuple[object, ...]:
     return (
-        result.started_ms,
-        result.pid,
-        result.pid_start,
+        gap(result.started_ms),
+        gap(result.pid),
+        gap(result.pid_start),
         result.ended_ms,
-        result.exit_code,
-        result.signal,
-        result.failure_class.value if result.failure_class else None,
-        result.detail,
-        result.cpu_ms,
-        result.max_rss_kb,
-        result.log_size,
-        result.log_dropped_from,
-        result.log_dropped_to,
-        text(result.signals) if result.signals else None,
-        text(result.left_behind) if result.left_behind else None,
+        gap(result.exit_code),
+        gap(result.signal),
+        str(result.failure_class) if result.failure_class else GAP,
+        gap(result.detail),
+        gap(result.cpu_ms),
+        gap(result.max_rss_kb),
+        gap(result.log_size),
+        gap(result.log_dropped_from),
+        gap(result.log_dropped_to),
+        text(result.signals) if result.signals else GAP,
+        text(result.left_behind) if result.left_behind else GAP,
         result.run_id,
     )
 
@@ -125,7 +126,7 @@ def _change(result: Finish, row: Claimed, now_ms: int) -> events.Change:
         facts["exit_code"] = result.exit_code
     if result.reason is not None:
         facts["reason"] = result.reason
-    return (now_ms, f"run.{result.state.value}", row.owner_id, row.job_id, row.id, text(facts))
+    return (now_ms, f"run.{result.state}", row.owner_id, row.job_id, row.id, text(facts))
 
 
 def _verdict(result: Finish, answer: str) -> Verdict:

@@ -3,7 +3,8 @@
 INSERT INTO history (id, job_id, owner_id, version, key, slot_ms, due_ms, trigger, coalesced, fence, attempt, node,
                      state, outcome, failure_class, reason, started_ms, finished_ms, exit_code, signal, late)
 SELECT id, job_id, owner_id, version, key, slot_ms, due_ms, trigger, coalesced, fence, attempt, node,
-       ?, ?, ?, ?, ?, ?, ?, ?, ?
+       ?, ?, nullif(?, -4611686018427387904), nullif(?, -4611686018427387904),
+       nullif(?, -4611686018427387904), ?, nullif(?, -4611686018427387904), nullif(?, -4611686018427387904), ?
 FROM runs WHERE id = ?;
 
 -- name: drop_active

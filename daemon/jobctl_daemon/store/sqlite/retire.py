@@ -47,9 +47,9 @@ def unstarted(connection: sqlite3.Connection, ends: Mapping[int, End], now_ms: i
 
 def _ending(row: _Row, end: End, now_ms: int) -> history.Ending:
     late = now_ms - row.due_ms > policies(row.policies).late_after_ms
-    return (end.state.value, end.outcome, None, end.reason, None, now_ms, None, None, late, row.id)
+    return history.Ending(end.state, end.outcome, None, end.reason, None, now_ms, None, None, late, row.id)
 
 
 def _change(row: _Row, end: End, now_ms: int) -> events.Change:
     data = text({"name": row.name, "key": row.key, "reason": end.outcome, "detail": end.reason})
-    return (now_ms, f"run.{end.state.value}", row.owner_id, row.job_id, row.id, data)
+    return (now_ms, f"run.{end.state}", row.owner_id, row.job_id, row.id, data)
