@@ -1,0 +1,208 @@
+"""`./install.sh`: from an empty HOME to a recorded run, over an upgrade, and away again."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobctl.crontabs.line import parse_line
+from jobctl.paths import daemon_places
+from kit.host import CRONTAB, IS_ROOT, Host, a_host
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    with a_host() as made:
+        yield made
+
+
+def _files(folder: Path) -> set[str]:
+    return {str(path) for path in folder.rglob("*")}
+
+
+def _json(host: Host, *words: str) -> Any:
+    at = words.index("--") if "--" in words else len(words)
+    done = host.jobctl(*words[:at], "--json", *words[at:])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def _version(host: Host, version: str) -> None:
+    file = host.checkout / "jobctl/jobctl/__init__.py"
+    file.write_text(re.sub(r'__version__ = ".*"', f'__version__ = "{version}"', file.read_text()))
+
+
+@pytest.mark.timeout(300)
+def test_an_installation_lives_from_an_empty_home_over_an_upgrade_to_its_removal(host: Host) -> None:
+    host.stand_in("crontab", CRONTAB)
+    host.process_named("cron")
+    (host.home / "crontab").write_text("5 4 * * * true\n")
+    (host.home / "crontab").chmod(0o666)
+    before = _files(host.checkout)
+
+    _installs(host)
+    _is_complete(host)
+    assert _files(host.checkout) == before
+
+    daemon = _json(host, "daemon", "status")
+    run = _json(host, "run", "--", "/bin/sleep", "600")
+    _a_failed_upgrade_changes_nothing(host)
+    _an_interrupted_upgrade_changes_nothing(host)
+    assert _json(host, "daemon", "status")["pid"] == daemon["pid"]
+
+    _upgrades(host, run["id"], daemon["pid"])
+    _is_removed(host)
+
+
+def _installs(host: Host) -> None:
+    done = host.install()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "run 1, succeeded, exit code 0, output: hello from jobctl" in done.stdout
+    assert "it comes back: cron starts it" in done.stdout
+    assert '\n  export PATH="$HOME/.local/bin:$PATH"\n' in done.stdout
+    assert "jobctl import crontab" in done.stdout
+    assert done.stderr == ""
+
+
+def _is_complete(host: Host) -> None:
+    local = host.home / ".local"
+    for name in ("jobctl", "jobd"):
+        assert (local / "bin" / name).readlink() == local / "lib/jobctl/current/bin" / name
+    for page in ("man1/jobctl.1", "man8/jobd.8"):
+        assert (local / "share/man" / page).is_file()
+    for file in (
+        ".local/share/bash-completion/completions/jobctl",
+        ".local/share/zsh/site-functions/_jobctl",
+        ".config/fish/completions/jobctl.fish",
+    ):
+        assert "jobctl" in (host.home / file).read_text()
+    assert list((local / "lib/jobctl/current").glob("lib/python3*/site-packages/jobctl_daemon/__pycache__/app.*.pyc"))
+
+    # The daemon, the installer and the importer of crontabs mean the same places and the same line.
+    state = Path(daemon_places({"HOME": str(host.home)}, 1000).state_dir)
+    assert (state / "returns-after-reboot").read_text().startswith("yes\tcron")
+    assert _json(host, "status")["returns_after_reboot"] is True
+    first, ours = (host.home / "crontab").read_text().splitlines()
+    assert first == "5 4 * * * true"
+    assert ours == f"@reboot {local}/bin/jobd # jobctl: starts the daemon"
+    assert parse_line(ours).starts_jobd
+
+
+def _current(host: Host) -> str:
+    return str((host.home / ".local/lib/jobctl/current").readlink())
+
+
+def _environments(host: Host) -> set[str]:
+    return {path.name for path in (host.home / ".local/lib/jobctl").iterdir() if path.is_dir()} - {"current"}
+
+
+def _a_failed_upgrade_changes_nothing(host: Host) -> None:
+    current, environments = _current(host), _environments(host)
+    done = host.install(PIP_NO_INDEX="1", PIP_FIND_LINKS="", PIP_EXTRA_INDEX_URL="")
+    assert done.returncode == 1
+    assert "pip could not install jobctl" in done.stderr
+    assert "  | " in done.stderr  # pip's own words
+    assert f"nothing was changed: {current} is still installed" in done.stderr
+    assert (_current(host), _environments(host)) == (current, environments)
+
+
+def _an_interrupted_upgrade_changes_nothing(host: Host) -> None:
+    current, environments = _current(host), _environments(host)
+    install = subprocess.Popen(
+        host.command(str(host.checkout / "install.sh")),
+        env=host.environ,
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while _environments(host) == environments and time.monotonic() < deadline:
+        os.sched_yield()
+    os.killpg(install.pid, signal.SIGINT)  # as Ctrl-C does
+    assert install.wait(60) == 130
+    assert (_current(host), _environments(host)) == (current, environments)
+
+
+def _upgrades(host: Host, run: int, old_pid: int) -> None:
+    old = _current(host)
+    _version(host, "99.0.1")
+    done = host.install()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"jobd {old} → 99.0.1; commands that go on: 1" in done.stdout
+    assert f"{old}: processes still run from there" in done.stdout
+    assert _current(host) == "99.0.1"
+    assert (host.home / "crontab").read_text().count("@reboot") == 1
+
+    daemon = _json(host, "daemon", "status")
+    assert daemon["version"] == "99.0.1"
+    assert daemon["pid"] != old_pid
+    # The command never noticed, and its end is recorded by the daemon that did not start it.
+    assert _json(host, "show", "--run", str(run))["state"] == "running"
+    assert host.jobctl("cancel", str(run)).returncode == 0
+    assert host.jobctl("wait", str(run)).returncode != 0
+    assert _json(host, "show", "--run", str(run))["outcome"] == "cancelled"
+
+
+def _is_removed(host: Host) -> None:
+    state = host.home / ".local/state/jobctl"
+    run = _json(host, "run", "--", "/bin/sleep", "600")
+    refused = host.install("--uninstall", "--purge")
+    assert refused.returncode == 1
+    assert "1 commands run; nothing was removed" in refused.stderr
+    assert _json(host, "daemon", "status")["state"] == "running"
+    host.jobctl("kill", str(run["id"]))
+    host.jobctl("wait", str(run["id"]))
+
+    done = host.install("--uninstall")
+    assert done.returncode == 0, done.stderr
+    assert (host.home / "crontab").read_text() == "5 4 * * * true\n"
+    assert not (host.home / ".local/lib/jobctl").exists()
+    assert not list((host.home / ".local/bin").iterdir())
+    left = {path for path in host.home.rglob("*") if path.is_file() or path.is_symlink()}
+    assert all(state in path.parents or path.name == "crontab" or ".cache" in path.parts for path in left), left
+    assert (state / "jobctl.db").is_file()
+    assert not (state / "returns-after-reboot").exists()
+
+    assert host.install("--uninstall", "--purge").returncode == 0
+    assert not state.exists()
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root installs for the whole host")
+@pytest.mark.timeout(200)
+def test_root_installs_for_the_whole_host_and_hands_the_daemon_to_systemd(host: Host) -> None:
+    # systemctl is a stand-in and nothing is started: a daemon of root's would use this host's own places.
+    told = host.folder / "told"
+    host.stand_in("systemctl", f'#!/bin/sh\necho "$*" >> {told}\n')
+    (host.root / "run/systemd/system").mkdir(parents=True)
+    done = host.install("--no-start", as_root=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "it comes back: systemd starts jobd.service" in done.stdout
+    assert "not started" in done.stdout
+
+    current = (host.root / "opt/jobctl/current").readlink()
+    assert (host.root / "usr/local/bin/jobctl").readlink() == host.root / "opt/jobctl/current/bin/jobctl"
+    assert host.run(str(host.root / "usr/local/bin/jobctl"), "--version").stdout.strip().endswith(str(current))
+    assert told.read_text().splitlines() == ["daemon-reload", "enable jobd.service"]
+    units = host.root / "etc/systemd/system"
+    daemon, runner = (units / "jobd.service").read_text(), (units / "jobctl-runner@.service").read_text()
+    assert f"Wants=jobctl-runner@{current}-1.service jobctl-runner@{current}-2.service" in daemon
+    assert "ExecStart=/opt/jobctl/current/bin/jobd --foreground" in daemon
+    assert f"ExecStart=/opt/jobctl/{current}/bin/python3 -I -m jobctl_daemon.runner --state /var/lib/jobctl" in runner
+    assert (host.root / "var/lib/jobctl/returns-after-reboot").read_text().startswith("yes\t")
+    assert (host.root / "var/lib/jobctl").stat().st_mode & 0o777 == 0o700
+
+    told.unlink()
+    done = host.install("--uninstall", "--purge", as_root=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert told.read_text().splitlines() == ["disable --now jobd.service", "daemon-reload"]
+    left = {path for path in host.root.rglob("*") if path.is_file() or path.is_symlink()}
+    assert left == {host.root / "etc/debian_version"}

@@ -1,0 +1,140 @@
+"""The units under a real systemd: a user's manager, in namespaces of its own so that nothing of the host is touched.
+
+/run and /root are other file systems in there, and the manager is an ordinary user's: no unit of the system's starts.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kit.host import IS_ROOT, ORDINARY, Host, a_host
+
+MANAGER = Path("/lib/systemd/systemd")
+GROUP = "jobctl-test-{pid}"
+
+# Words between ## are looked for in the output.
+WORLD = """
+set -eu
+mount --make-rprivate /
+for folder in /run /root; do mount -t tmpfs tmpfs "$folder"; done
+mkdir -p /run/systemd/system "$XDG_RUNTIME_DIR"
+chown {user}:{user} "$XDG_RUNTIME_DIR"
+chmod 700 "$XDG_RUNTIME_DIR"
+for tree in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do
+    [ -e "$tree/cgroup.procs" ] || continue
+    mkdir "$tree/$GROUP" 2>/dev/null || continue
+    chown -R {user}:{user} "$tree/$GROUP"
+    echo 0 >"$tree/$GROUP/cgroup.procs" || true
+done
+as_user() {{ setpriv --reuid={user} --regid={user} --clear-groups "$@"; }}
+cd /
+as_user "$MANAGER" --user --unit=basic.target --log-target=console --log-level=notice >"$HOME/manager.log" 2>&1 &
+for _ in $(seq 100); do as_user systemctl --user is-system-running >/dev/null 2>&1 && break; sleep 0.1; done
+if ! as_user systemctl --user is-system-running >/dev/null 2>&1; then
+    echo '##no manager##'
+    exit 0
+fi
+as_user bash -eu "$STEPS"
+as_user systemctl --user exit || true
+"""
+
+STEPS = r"""
+jobctl=$HOME/.local/bin/jobctl
+pid_of() { systemctl --user show "$1" -p MainPID --value; }
+until_it() { for _ in $(seq 100); do "$@" >/dev/null 2>&1 && return; sleep 0.1; done; }
+ready() { until_it "$jobctl" daemon status; }
+is_another() { [ "$(pid_of jobd.service)" != "$before" ] && [ "$(pid_of jobd.service)" != 0 ]; }
+is_running() { "$jobctl" show --run "$run" --json | grep -q '"running"'; }
+outcome() { "$jobctl" wait "$1" >/dev/null 2>&1 || true; "$jobctl" show --run "$1" --json | tr -d '\n '; }
+
+"$CHECKOUT/install.sh"
+echo "##jobd is $(systemctl --user is-active jobd.service), $(systemctl --user is-enabled jobd.service)##"
+echo "##runners $(systemctl --user list-units --plain --no-legend 'jobctl-runner@*' | grep -c ' running ')##"
+"$jobctl" status --json | grep returns_after_reboot
+
+run=$("$jobctl" run -q -- sh -c 'sleep 3; exit 7')
+before=$(pid_of jobd.service)
+kill -KILL "$before"
+until_it is_another
+ready
+systemctl --user restart jobd.service
+echo "##after a crash and a restart: $(outcome "$run")##"
+
+systemctl --user reload jobd.service
+ready
+echo "##reloaded: $(systemctl --user is-active jobd.service)##"
+
+run=$("$jobctl" run -q -- sh -c 'sleep 3; exit 7')
+until_it is_running
+for runner in $(systemctl --user list-units --plain --no-legend 'jobctl-runner@*' | cut -d' ' -f1); do
+    pid=$(pid_of "$runner")
+    [ "$pid" = 0 ] || kill -KILL "$pid"
+done
+echo "##after the runners' death: $(outcome "$run")##"
+
+"$CHECKOUT/install.sh" --uninstall --purge
+echo "##left: $(systemctl --user list-units --plain --no-legend 'jobd*' | wc -l)##"
+"""
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    if not IS_ROOT or not MANAGER.exists() or shutil.which("unshare") is None:
+        pytest.skip("needs root, systemd and unshare: a manager gets a world of its own")
+    if subprocess.run(["unshare", "-fpmC", "--mount-proc", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no namespaces can be made here")
+    with a_host() as made:
+        try:
+            yield made
+        finally:
+            _remove_groups()
+
+
+def _remove_groups() -> None:
+    name = GROUP.format(pid=os.getpid())
+    for tree in ("/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified"):
+        for folder, _, _ in os.walk(f"{tree}/{name}", topdown=False):
+            os.rmdir(folder)
+
+
+@pytest.mark.timeout(240)
+def test_commands_outlive_the_daemon_and_the_runners_under_a_real_systemd(host: Host) -> None:
+    host.stand_in("loginctl", "#!/bin/sh\nexit 0\n")
+    steps = host.folder / "steps"
+    steps.write_text(STEPS)
+    steps.chmod(0o644)
+    environ = {name: value for name, value in host.environ.items() if name != "JOBCTL_INSTALL_ROOT"}
+    environ |= {
+        "XDG_RUNTIME_DIR": f"/run/user/{ORDINARY}",
+        "MANAGER": str(MANAGER),
+        "GROUP": GROUP.format(pid=os.getpid()),
+        "STEPS": str(steps),
+        "CHECKOUT": str(host.checkout),
+    }
+    done = subprocess.run(
+        ["unshare", "-fpmC", "--kill-child", "--mount-proc", "bash", "-c", WORLD.format(user=ORDINARY)],
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+    if "##no manager##" in done.stdout:
+        pytest.skip("systemd does not start a manager here")
+    said = re.findall("##(.*?)##", done.stdout)
+    words = done.stdout + done.stderr
+    assert done.returncode == 0, words
+    assert said[:2] == ["jobd is active, enabled", "runners 2"], words
+    assert '"returns_after_reboot": true' in done.stdout, words
+    assert '"outcome":"exit_code"' in said[2], words
+    assert '"exit_code":7' in said[2], words
+    assert said[3] == "reloaded: active", words
+    # Its parent was gone when it ended. Where the kernel cannot tell a stranger the exit code, the run is lost.
+    assert '"exit_code":7' in said[4] or '"outcome":"lost"' in said[4], words
+    assert said[5] == "left: 0", words
