@@ -9,7 +9,8 @@ from jobctl.cli.patience import Patience
 from jobctl.cli.safe import LogFilter
 from jobctl.cli.session import Session
 from jobctl.client.sync import WAIT_S_MAX, Client
-from jobctl.errors import NotFound, Unavailable, Unreachable
+from jobctl.client.transport import Response
+from jobctl.errors import Unavailable, Unreachable
 
 ACTIVE: Final = ("scheduled", "ready", "running")
 _POLL_S: Final = 0.1
@@ -59,54 +60,61 @@ def follow_log(
     attempt: int | None = None,
     offset: int = 0,
 ) -> None:
-    """Write the log from `offset` until its attempt has ended. A break is resumed where it happened."""
+    """Write the log from `offset` until its attempt has ended. A break is resumed where it happened.
+
+    An answer also ends when the daemon stops or the log was truncated; the last one is that which was complete already
+    when it began.
+    """
     patience = Patience(session)
     while True:
         try:
             answer = client.log(run["id"], attempt=attempt, offset=offset, follow=True)
+            patience.answered()
+            if answer.headers.get("jobctl-log-reset") == "1":
+                session.render.word("the command truncated its log; from its beginning")
+            attempt = int(answer.headers.get("jobctl-log-attempt", attempt or 1))
+            before, offset = offset, _passed_on(answer, Position(answer.headers, offset), write)
+        except _Broken as broken:
+            offset = broken.offset
+            patience.missed(broken.error)
+            continue
         except (Unreachable, Unavailable) as error:
             patience.missed(error)
             continue
-        patience.answered()
-        if answer.headers.get("jobctl-log-reset") == "1":
-            session.render.word("the command truncated its log; from its beginning")
-        position = Position(answer.headers, offset)
-        attempt = _attempt(answer.headers.get("jobctl-log-attempt"), attempt)
-        try:
-            for piece in answer.pieces():
-                position.passed(piece)
-                write(piece)
-        except Unreachable as error:
-            offset = position.offset
-            patience.missed(error)
-            continue
-        offset = position.offset
-        if _ended(patience, client, run["id"], attempt):
+        if answer.headers.get("jobctl-log-complete") == "1":
             return
+        if offset == before:
+            time.sleep(_POLL_S)
 
 
-def _attempt(said: str | None, asked: int | None) -> int | None:
-    return int(said) if said and said.isdigit() else asked
+class _Broken(Exception):
+    """The connection broke, and where."""
+
+    def __init__(self, error: Unreachable, offset: int) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.offset = offset
 
 
-def _ended(patience: Patience, client: Client, run_id: int, attempt: int | None) -> bool:
-    """Whether the attempt is over: an answer also ends when the daemon stops, or the log was truncated."""
-
-    def ask() -> bool:
-        if not is_active(client.run(run_id)):
-            return True
-        attempts = client.attempts(run_id)
-        return any(item["attempt"] == attempt and item["ended_at"] is not None for item in attempts)
-
-    try:
-        return patience.ask(ask)
-    except NotFound:
-        return True
+def _passed_on(answer: Response, position: Position, write: Callable[[bytes], None]) -> int:
+    """Write the body of an answer; the offset of what comes after it."""
+    pieces = answer.pieces()
+    while True:
+        try:
+            piece = next(pieces, None)
+        except Unreachable as error:
+            raise _Broken(error, position.offset) from error
+        if piece is None:
+            return position.offset
+        position.passed(piece)
+        write(piece)
 
 
 def log_writer(session: Session, *, raw: bool) -> tuple[Callable[[bytes], None], Callable[[], None]]:
     """How to print a log's bytes, and how to finish: as they are when piped or `raw`, filtered on a terminal."""
     render = session.render
+    if render.machine:
+        return render.err.bytes, lambda: None  # stdout is for the one document
     if raw or not render.out.terminal:
         return render.bytes, lambda: None
     screen = LogFilter()

@@ -61,14 +61,28 @@ def verb(
     client = session.writer()
     run = _of_job(session, client, job, ctx.params) if job else _of_command(session, client, ctx.params)
     _announce(session, run, quiet=quiet, watched=wait or follow)
-    if follow:
-        run = until_started(session, client, run)
-        if run["started_at"]:
-            write, finish = log_writer(session, raw=False)
-            follow_log(session, client, run, write=write)
-            finish()
     if wait or follow:
-        end(session, until_over(session, client, run), quiet=quiet)
+        _watch(session, client, run, follow=follow, quiet=quiet)
+
+
+def _watch(session: Session, client: Client, run: dict[str, Any], *, follow: bool, quiet: bool) -> None:
+    """Until it is over. ^C ends the watching only, and says so."""
+    try:
+        if follow:
+            _follow(session, client, run)
+        over = until_over(session, client, run)
+    except KeyboardInterrupt:
+        session.render.word(f"run {run['id']} goes on: jobctl log {run['id']} -f, jobctl cancel {run['id']}")
+        raise
+    end(session, over, quiet=quiet)
+
+
+def _follow(session: Session, client: Client, run: dict[str, Any]) -> None:
+    run = until_started(session, client, run)
+    if run["started_at"]:
+        write, finish = log_writer(session, raw=False)
+        follow_log(session, client, run, write=write)
+        finish()
 
 
 def _of_job(session: Session, client: Client, job: str, options: dict[str, Any]) -> dict[str, Any]:

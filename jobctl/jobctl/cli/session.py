@@ -1,6 +1,7 @@
 """One invocation of one verb: its world, its common options, its printer and the daemon it talks to."""
 
 import re
+from datetime import UTC
 from functools import cached_property
 
 from jobctl.cli.render import Render
@@ -37,7 +38,15 @@ class Session:
 
     @property
     def viewer(self) -> Viewer:
-        return Viewer(self.world.clock.now_ms(), utc=self.common.utc)
+        return Viewer(self.world.clock.now_ms(), zone=UTC if self.common.utc else None)
+
+    def viewer_in(self, zone: str | None) -> Viewer:
+        """Times in a job's zone, for verbs that also take times in it."""
+        if zone is None or self.common.utc:
+            return self.viewer
+        from jobctl.schedule import find_zone
+
+        return Viewer(self.world.clock.now_ms(), zone=find_zone(zone))
 
     @cached_property
     def places(self) -> Places:

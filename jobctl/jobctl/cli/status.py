@@ -51,11 +51,8 @@ def troubles(status: dict[str, Any]) -> list[str]:
 def _show(session: Session, status: dict[str, Any], trouble: list[str]) -> None:
     fact = session.render.fact
     kind = "system" if status["system"] else f"of {status['user']}"
-    fact(
-        "jobd",
-        f"{status['version']}, {status['state']} for {span(status['uptime_s'])}, pid {status['pid']}, {kind}",
-        _INDENT,
-    )
+    up = span(status["uptime_s"])
+    fact("jobd", f"{status['version']}, {status['state']} for {up}, pid {status['pid']}, {kind}", _INDENT)
     for label, text in _facts(session.viewer, status):
         fact(label, text, _INDENT)
     back = status["returns_after_reboot"]

@@ -4,7 +4,7 @@ Absolute times are of the viewer's zone: `TZ`, else the host's. `--utc` shows UT
 """
 
 import time
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Final
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
@@ -46,11 +46,11 @@ def took(seconds: float) -> str:
 
 
 class Viewer:
-    """Times as one reader sees them: now, and in which zone."""
+    """Times as one reader sees them: now, and in which zone; without one that of the process."""
 
-    def __init__(self, now_ms: int, *, utc: bool = False) -> None:
+    def __init__(self, now_ms: int, *, zone: tzinfo | None = None) -> None:
         self.now_ms = now_ms
-        self._utc = utc
+        self._zone = zone
 
     def ago(self, text: str) -> str:
         """`in 2m19s` or `12m03s ago`."""
@@ -79,8 +79,8 @@ class Viewer:
         return f"{self.clock(text)}, {self.ago(text)}"
 
     def _local(self, at_ms: int) -> datetime:
-        if self._utc:
-            return datetime.fromtimestamp(at_ms // 1000, UTC)
+        if self._zone is not None:
+            return datetime.fromtimestamp(at_ms // 1000, self._zone)
         local = time.localtime(at_ms // 1000)
         zone = timezone(timedelta(seconds=local.tm_gmtoff), local.tm_zone)
         return datetime.fromtimestamp(at_ms // 1000, zone)

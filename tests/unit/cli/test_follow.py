@@ -36,9 +36,8 @@ class Breaking:
         offset = int(asked.query.get("offset", 0))
         part = LOG[offset : offset + self.step]
         last = offset + len(part) >= len(LOG)
-        if last:
-            self.daemon.runs[0] |= {"state": "succeeded", "finished_at": "2026-11-29T02:12:00Z", "exit_code": 0}
         headers = {"Transfer-Encoding": "chunked", "Jobctl-Log-Offset": str(offset), "Jobctl-Log-Attempt": "1"}
+        headers["Jobctl-Log-Complete"] = str(int(last))
         return Answer(200, part, headers, cut=not last)
 
 
@@ -47,6 +46,20 @@ def test_a_log_comes_whole_over_many_breaks(cli: Cli, daemon: FakeDaemon, step: 
     daemon.override("GET", "/v1/runs/103/log", Breaking(daemon, step))
     result = cli("log", "103", "-f")
     assert (result.code, result.raw) == (0, LOG)
+
+
+def test_what_was_written_while_the_daemon_was_away_is_not_missed(cli: Cli, daemon: FakeDaemon) -> None:
+    """It stops in an orderly way, which ends the answer as the end of the log does."""
+    parts = iter([(b"before\n", "0"), (b"after\n", "1")])
+
+    def answer(asked: Asked, match: object) -> Answer:
+        part, complete = next(parts)
+        offset = asked.query.get("offset", "0")
+        return Answer(200, part, {"Jobctl-Log-Offset": offset, "Jobctl-Log-Complete": complete})
+
+    daemon.override("GET", "/v1/runs/103/log", answer)
+    assert cli("log", "103", "-f").raw == b"before\nafter\n"
+    assert [asked.query.get("offset") for asked in daemon.asked if asked.path.endswith("/log")] == ["0", "7"]
 
 
 def test_the_break_is_said_once_and_the_return_too(cli: Cli, daemon: FakeDaemon) -> None:
@@ -91,7 +104,7 @@ def test_wait_for_several_ends_with_the_first_that_failed(cli: Cli) -> None:
 
 
 def test_a_log_that_was_truncated_starts_again(cli: Cli, daemon: FakeDaemon) -> None:
-    headers = {"Jobctl-Log-Offset": "0", "Jobctl-Log-Reset": "1", "Jobctl-Log-Attempt": "1"}
+    headers = {"Jobctl-Log-Offset": "0", "Jobctl-Log-Reset": "1", "Jobctl-Log-Complete": "1"}
     daemon.override("GET", "/v1/runs/101/log", Answer(200, b"anew\n", headers))
     result = cli("log", "101", "-f", "--offset", "100")
     assert result.raw == b"anew\n"

@@ -1,5 +1,7 @@
 """Times as people read them."""
 
+from datetime import UTC
+
 import pytest
 
 from jobctl.cli.times import Viewer, milliseconds, of_fire, rfc3339, span, took
@@ -43,7 +45,7 @@ def test_relative_and_absolute(at: str, clock: str, ago: str) -> None:
 
 
 def test_utc_when_asked() -> None:
-    assert Viewer(NOW_MS, utc=True).full("2026-11-30T02:00:00Z") == "Mon 30 Nov 2026 02:00:00 UTC"
+    assert Viewer(NOW_MS, zone=UTC).full("2026-11-30T02:00:00Z") == "Mon 30 Nov 2026 02:00:00 UTC"
 
 
 def test_a_fire_is_shown_in_its_own_zone() -> None:
