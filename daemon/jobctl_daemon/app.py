@@ -38,6 +38,7 @@ from jobctl_daemon.services.dispatch import Dispatch, Node
 from jobctl_daemon.services.materialise import Materialise
 from jobctl_daemon.services.rescue import Rescue
 from jobctl_daemon.services.retain import Retain
+from jobctl_daemon.services.zones import follow_zone_data
 from jobctl_daemon.store.sqlite import SqliteStore
 
 
@@ -132,6 +133,8 @@ class Daemon:
         except Exception as error:  # noqa: BLE001 - the service tries again; the API must answer meanwhile
             structlog.get_logger().exception("runners.failed", error=str(error))
             self._rescue.wake.set()
+        now_ms, version = self._clock.now_ms(), schedule.tzdata_version()
+        await follow_zone_data(self._store, now_ms, self._epoch, version)
         await once.expand_boot(self._store, self._clock, boot_key(), self._epoch)
         await once.expand_start(self._store, self._clock, self._epoch)
         await self._server.start()

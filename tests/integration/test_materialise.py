@@ -7,10 +7,11 @@ import pytest
 
 from jobctl.model import Execution, Job, JobSpec, Policies, ScheduleSpec
 from jobctl.states import Misfire, SkipReason, Trigger
-from jobctl_daemon.rows import Caller, LedgerRow, RunFilter
+from jobctl_daemon.rows import Caller, Expansion, LedgerRow, RunFilter
 from jobctl_daemon.schedules import schedule_of
 from jobctl_daemon.services import once
 from jobctl_daemon.services.materialise import Materialise
+from jobctl_daemon.services.zones import follow_zone_data
 from jobctl_daemon.store.sqlite import SqliteStore
 from kit.clock import ManualClock
 
@@ -177,3 +178,24 @@ async def test_a_hundred_thousand_missed_slots_do_not_hold_up_the_scan(scene: Sc
 
     assert len(await scene.slots(job)) == 1
     assert sum(row.count for row in await scene.skipped(job)) == 99_999
+
+
+async def test_new_zone_data_aims_every_cursor_again_and_old_data_touches_none(scene: Scene) -> None:
+    job = await scene.add(ScheduleSpec(timezone="Europe/Berlin", cron="0 9 * * *"))
+    right = job.next_run_at
+    assert await follow_zone_data(scene.store, scene.clock.now_ms(), scene.epoch, "2026a") == 0
+    (cursor,) = await scene.store.due(1 << 62, None, 10)
+    wrong = Expansion(
+        job_id=job.id,
+        version=cursor.version,
+        revision=cursor.revision,
+        runs=(),
+        skips=(),
+        next_ms=(cursor.next_ms or 0) + 3_600_000,
+        handled_ms=cursor.handled_ms,
+    )
+    await scene.store.expand([wrong], scene.clock.now_ms(), scene.epoch)
+
+    assert await follow_zone_data(scene.store, scene.clock.now_ms(), scene.epoch, "2026a") == 0
+    assert await follow_zone_data(scene.store, scene.clock.now_ms(), scene.epoch, "2026b") == 1
+    assert (await scene.store.job(OWNER, "job")).next_run_at == right
