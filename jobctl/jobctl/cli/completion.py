@@ -30,7 +30,7 @@ _jobctl() {
         [[ -n $line ]] && found+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
     done
     if (( ${#found} )); then
-        _describe -V 'jobctl' found
+        _describe 'jobctl' found
     else
         _files
     fi

@@ -51,10 +51,14 @@ def main() -> "NoReturn":
         sys.stdout.write(f"jobctl {__version__}\n")
         raise SystemExit(OK)
     gc.set_threshold(50_000)  # imports make no garbage worth looking for: a tenth of the time of `ls`
-    from jobctl.cli.world import real_world
+    try:
+        from jobctl.cli.world import real_world
 
-    world = real_world()
-    _leave(run(arguments, world), world)
+        world = real_world()
+        code = run(arguments, world)
+    except KeyboardInterrupt:  # so early that nothing was begun
+        os._exit(INTERRUPTED)
+    _leave(code, world)
 
 
 def _leave(code: int, world: "World") -> "NoReturn":

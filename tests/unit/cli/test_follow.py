@@ -81,6 +81,25 @@ def test_run_follow_ends_as_the_command_did(cli: Cli, daemon: FakeDaemon) -> Non
     assert result.err == "run 104 of backup\nrun 104 of backup: exit 9 after 41s\n"
 
 
+def test_interrupting_the_watching_leaves_the_run_alone(
+    cli: Cli, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("jobctl.cli.run.until_over", interrupt)
+    result = cli("run", "backup", "--wait")
+    assert result.code == 130
+    assert "run 104 goes on: jobctl log 104 -f, jobctl cancel 104" in result.err
+    assert not any(asked.path.endswith(("/cancel", "/kill")) for asked in daemon.asked)
+
+
+def test_followed_as_json_stdout_has_the_run_only(cli: Cli, daemon: FakeDaemon) -> None:
+    result = cli("run", "backup", "--follow", "--json")
+    assert result.json()["id"] == 104
+    assert "hello" in result.err
+
+
 def test_wait_goes_on_when_the_daemon_is_back(cli: Cli, daemon: FakeDaemon) -> None:
     answers = iter(
         [problem(503, "unavailable", "stopping"), Answer(200, b"", {"Transfer-Encoding": "chunked"}, cut=True)]

@@ -104,6 +104,13 @@ def test_show_a_job(cli: Cli) -> None:
         assert text in shown
 
 
+def test_long_facts_wrap_behind_their_label_on_a_terminal_only(cli: Cli) -> None:
+    narrow = cli("show", "backup", terminal=True, COLUMNS="50", NO_COLOR="1").out
+    assert all(len(line) <= 50 for line in narrow.splitlines())
+    assert "\n             " in narrow
+    assert max(len(line) for line in cli("show", "backup").out.splitlines()) > 80
+
+
 def test_a_number_is_a_job_first_and_a_run_when_asked(cli: Cli, daemon: FakeDaemon) -> None:
     daemon.runs[2]["id"] = 1
     assert cli("show", "1").out.startswith("backup ")

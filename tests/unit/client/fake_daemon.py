@@ -114,7 +114,7 @@ class FakeDaemon:
         self.asked: list[Asked] = []
         self.protocol = "1"
         self._overrides: list[tuple[str, re.Pattern[str], Handler]] = []
-        self._server: socketserver.ThreadingUnixStreamServer | None = None
+        self._server: _Server | None = None
         self.open()
 
     def open(self) -> None:
@@ -123,7 +123,7 @@ class FakeDaemon:
         class Connection(_Connection):
             fake = daemon
 
-        self._server = socketserver.ThreadingUnixStreamServer(self.path, Connection)
+        self._server = _Server(self.path, Connection)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self._thread.start()
@@ -164,6 +164,11 @@ class FakeDaemon:
 
     def find_run(self, ident: str) -> Json | None:
         return next((item for item in self.runs if str(item["id"]) == ident), None)
+
+
+class _Server(socketserver.ThreadingUnixStreamServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A caller that went away is what some tests are about."""
 
 
 class _Connection(BaseHTTPRequestHandler):
