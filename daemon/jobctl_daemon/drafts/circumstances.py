@@ -1,0 +1,20 @@
+"""What a draft is checked against."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is true at the door: the moment, the host, and who asks."""
+
+    now_ms: int
+    host_tz: str
+    daemon_user: str
+    caller_uid: int
+    system: bool
+    """Whether the daemon is root's, and may run commands as others."""
+    path: str
+    user_exists: Callable[[str], bool] = lambda _: True
+    host_tz_known: bool = True
+    """False when the host does not say its zone and UTC is a guess."""
