@@ -318,7 +318,7 @@ arrange_return() { # sets how (systemd, cron, none), returns (yes, no) and why
         [ "$uid" -eq 0 ] || why='systemd starts the user unit jobd.service, and lingering is on'
     elif cron_runs; then
         if add_reboot_line; then
-            how=cron returns=yes why='cron starts it: an @reboot line in the crontab'
+            how=cron returns=yes why='cron starts it, by an @reboot line in the crontab'
         else
             why='a cron daemon runs, but the crontab could not be changed'
         fi
