@@ -15,8 +15,12 @@ EXAMPLES = (
 
 _BASH = r"""# jobctl completion for bash
 _jobctl() {
-    local IFS=$'\n'
-    COMPREPLY=($(command "${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1))
+    local name rest quoted
+    COMPREPLY=()
+    while IFS=$'\t' read -r name rest; do
+        printf -v quoted %q "$name"
+        COMPREPLY+=("$quoted")
+    done < <(command "${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -o default -o nosort -F _jobctl jobctl
 """

@@ -95,7 +95,11 @@ def test_bash_completes(cli: Cli, daemon: FakeDaemon, tmp_path: Path) -> None:
     program = tmp_path / "jobctl"
     program.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from jobctl.cli.main import main; main()' \"$@\"\n")
     program.chmod(0o755)
-    script = SCRIPTS["bash"] + f'COMP_WORDS=({program} show ba); COMP_CWORD=2; _jobctl; echo "${{COMPREPLY[@]}}"'
+    script = SCRIPTS["bash"] + f'COMP_WORDS=({program} show "$1"); COMP_CWORD=2; _jobctl; echo "${{COMPREPLY[@]}}"'
     environ = {"PATH": "/usr/bin:/bin", "JOBCTL_SOCKET": daemon.path, "HOME": str(tmp_path)}
-    done = subprocess.run([bash, "-c", script], env=environ, text=True, capture_output=True, check=False)
-    assert (done.stdout, done.stderr) == ("backup\n", "")
+    daemon.jobs.append(job(7, "two words"))
+    for typed, expected in (("ba", "backup"), ("tw", "two\\ words")):
+        done = subprocess.run(
+            [bash, "-c", script, "x", typed], env=environ, text=True, capture_output=True, check=False
+        )
+        assert (done.stdout, done.stderr) == (f"{expected}\n", "")
