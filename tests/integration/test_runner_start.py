@@ -143,6 +143,32 @@ def test_environment_is_exactly_what_was_given(runner: Runner, client: Client) -
     }
 
 
+def test_variables_from_a_file(runner: Runner, client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "env"
+    path.write_bytes(b"# a comment\n\nA=1\nexport B=\"two words\"\nHOME=/elsewhere\nC='\xff'\r\nJOBCTL_FENCE=9\nD=\n")
+    result = runner.run(client, ["/usr/bin/env", "-0"], env_file=str(path))
+    got = dict(line.split(b"=", 1) for line in runner.log(result["id"]).split(b"\0") if line)
+    assert {name: got[name] for name in (b"A", b"B", b"C", b"D", b"HOME", b"JOBCTL_FENCE")} == {
+        b"A": b"1",
+        b"B": b"two words",
+        b"C": b"\xff",
+        b"D": b"",
+        b"HOME": b"/elsewhere",
+        b"JOBCTL_FENCE": b"1",
+    }
+    for name, content, errno, detail in (
+        ("missing", None, "ENOENT", "environment file"),
+        ("wrong", b"A=1\nnonsense\n", "EINVAL", "line 2"),
+    ):
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        order = runner.order(["/bin/true"], env_file=str(tmp_path / name))
+        client.say("start", **order)
+        failed = client.wait("failed", order["id"])
+        assert (failed["errno"], failed["transient"]) == (errno, False)
+        assert detail in failed["detail"]
+
+
 def test_arguments_and_directory_keep_their_bytes(runner: Runner, client: Client, tmp_path: Path) -> None:
     odd = os.fsencode(tmp_path) + b"/\xff\xc3\xa4"
     os.mkdir(odd)
@@ -193,7 +219,11 @@ def test_user_switch(runner: Runner, client: Client, tmp_path: Path) -> None:
     private = tmp_path / "private"
     private.mkdir(mode=0o700)
     (private / "payload").write_text("secret")
-    for values in ({"cwd": str(private)}, {"stdin": {"file": str(private / "payload")}}):
+    for values in (
+        {"cwd": str(private)},
+        {"stdin": {"file": str(private / "payload")}},
+        {"env_file": str(private / "payload")},
+    ):
         order = runner.order(["/bin/cat"], user=nobody, **values)
         client.say("start", **order)
         assert client.wait("failed", order["id"])["errno"] == "EACCES"

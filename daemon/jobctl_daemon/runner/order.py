@@ -35,8 +35,8 @@ class Order:
     """One attempt to start. Texts are bytes here: what the job was given, byte for byte."""
 
     __slots__ = (
-        "argv", "attempt", "cwd", "env", "fence", "grace_ms", "id", "key", "log", "log_max", "nice", "run_id",
-        "stdin_bytes", "stdin_file", "timeout_ms", "umask", "user",
+        "argv", "attempt", "cwd", "env", "env_file", "fence", "grace_ms", "id", "key", "log", "log_max", "nice",
+        "run_id", "stdin_bytes", "stdin_file", "timeout_ms", "umask", "user",
     )  # fmt: skip
 
     def __init__(self, message: dict[str, Any]) -> None:
@@ -54,6 +54,7 @@ class Order:
         self.argv = [_bytes(word, "argv") for word in argv]
         self.cwd = _path(message, "cwd")
         self.env = self._environment(message)
+        self.env_file = _path(message, "env_file") if message.get("env_file") is not None else None
         self.umask = _number(message, "umask", 0, 0o777, default=0o022)
         self.nice = _number(message, "nice", -20, 19, default=0)
         self.user = _user(message.get("user"))
@@ -68,11 +69,16 @@ class Order:
         if not isinstance(given, dict):
             raise Invalid("env is not an object")
         env = {_name(name): _bytes(value, "env") for name, value in given.items()}
-        # The kill looks for these, so they are ours whatever the message says.
-        env[b"JOBCTL_RUN_ID"] = b"%d" % self.run_id
-        env[b"JOBCTL_FENCE"] = b"%d" % self.fence
-        env[b"JOBCTL_RUN_KEY"] = self.key
-        return env
+        return {**env, **self.marks}
+
+    @property
+    def marks(self) -> dict[bytes, bytes]:
+        """Return what the kill looks for: ours, whatever the message or a file says."""
+        return {
+            b"JOBCTL_RUN_KEY": self.key,
+            b"JOBCTL_RUN_ID": b"%d" % self.run_id,
+            b"JOBCTL_FENCE": b"%d" % self.fence,
+        }
 
 
 def _number(message: dict[str, Any], name: str, least: int, most: int = 1 << 62, default: int | None = None) -> int:

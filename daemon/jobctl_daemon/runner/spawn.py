@@ -14,6 +14,7 @@ import os
 import resource
 import subprocess
 
+from . import env_file
 from .borrow import borrowed
 from .identity import read_file
 from .order import Order, User
@@ -44,14 +45,14 @@ def spawn(order: Order) -> tuple[int, list[str]]:
         log = _opened(opened, "log file", order.log, _open_log, order.log)
         stdin = _stdin(order, user, opened)
         cwd = _directory(order, user, opened)
-        pid = _popen(order, user, cwd, stdin, log)
+        pid = _popen(order, user, _environment(order, user), cwd, stdin, log)
     finally:
         for descriptor in opened:
             os.close(descriptor)
     return pid, _adjust(order, pid)
 
 
-def _popen(order: Order, user: User | None, cwd: bytes, stdin: int, log: int) -> int:
+def _popen(order: Order, user: User | None, env: dict[bytes, bytes], cwd: bytes, stdin: int, log: int) -> int:
     try:
         process = subprocess.Popen(
             order.argv,
@@ -59,7 +60,7 @@ def _popen(order: Order, user: User | None, cwd: bytes, stdin: int, log: int) ->
             stdout=log,
             stderr=subprocess.STDOUT,
             cwd=cwd,
-            env=order.env,
+            env=env,
             umask=order.umask,
             start_new_session=True,
             restore_signals=True,
@@ -123,6 +124,18 @@ def _stdin(order: Order, user: User | None, opened: list[int]) -> int:
 def _nothing() -> int:
     # One for all: reading from it changes nothing that another reader could notice.
     return os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def _environment(order: Order, user: User | None) -> dict[bytes, bytes]:
+    """Return the command's variables. As in systemd, the file's win over the given ones."""
+    if order.env_file is None:
+        return order.env
+    try:
+        with borrowed(user):
+            return {**order.env, **env_file.read(order.env_file), **order.marks}
+    except OSError as error:
+        detail = f"environment file {_show(order.env_file)}: {error.strerror}"
+        raise SpawnError(error.errno or errno.EIO, detail) from None
 
 
 def _in_memory(payload: bytes) -> int:
