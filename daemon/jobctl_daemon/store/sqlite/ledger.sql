@@ -22,6 +22,6 @@ UPDATE occurrences SET reason = ?, detail = ? WHERE from_ms = ? AND job_id = ? A
 SELECT job_id, key, from_ms, to_ms, count, run_id, reason, detail, at_ms FROM occurrences
 WHERE job_id = :job_id AND from_ms >= :from_ms AND from_ms <= :to_ms
 UNION ALL
-SELECT job_id, key, from_ms, to_ms, count, run_id, reason, detail, at_ms FROM occurrences
+SELECT job_id, key, from_ms, to_ms, count, run_id, reason, detail, at_ms FROM occurrences INDEXED BY occurrences_range
 WHERE job_id = :job_id AND to_ms >= :from_ms AND count > 1 AND from_ms < :from_ms
 ORDER BY 3, 2 LIMIT :limit;

@@ -25,22 +25,18 @@ def create_private(path: Path) -> None:
 
 def connect_writer(path: Path) -> sqlite3.Connection:
     """The connection that writes, and the only one that checkpoints."""
-    connection = _connect(f"{_uri(path)}?mode=rw")
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA wal_autocheckpoint = 0")
-    connection.execute(f"PRAGMA journal_size_limit = {_LOG_KEPT_BYTES}")
-    connection.execute("PRAGMA temp_store = MEMORY")
-    return connection
+    return _connect(
+        f"{_uri(path)}?mode=rw",
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "wal_autocheckpoint = 0",
+        f"journal_size_limit = {_LOG_KEPT_BYTES}",
+    )
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:
     """The connection of the reads. It cannot write, and a checkpoint by it could damage the file (SQLite < 3.51.3)."""
-    connection = _connect(f"{_uri(path)}?mode=rw")
-    connection.execute("PRAGMA wal_autocheckpoint = 0")
-    connection.execute("PRAGMA query_only = ON")
-    connection.execute("PRAGMA temp_store = MEMORY")
-    return connection
+    return _connect(f"{_uri(path)}?mode=rw", "wal_autocheckpoint = 0", "query_only = ON")
 
 
 def connect_untouching(path: Path) -> sqlite3.Connection:
@@ -62,12 +58,16 @@ def busy_timeout(connection: sqlite3.Connection, timeout_ms: int) -> Iterator[No
         connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
 
 
-def _connect(uri: str) -> sqlite3.Connection:
+def _connect(uri: str, *settings: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
         uri, uri=True, isolation_level=None, cached_statements=_STATEMENTS, check_same_thread=False
     )
-    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    try:
+        for setting in (f"busy_timeout = {_BUSY_MS}", f"cache_size = -{_CACHE_KIB}", "temp_store = MEMORY", *settings):
+            connection.execute(f"PRAGMA {setting}")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

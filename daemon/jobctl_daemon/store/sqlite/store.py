@@ -80,9 +80,12 @@ class SqliteStore:
         """Creates or migrates the database; a newer or foreign one is refused untouched (`VersionMismatch`)."""
         try:
             await self._writer.open()
-        except sqlite3.Error as error:
-            raise translate(error) from error
-        await self._reader.open()
+            await self._reader.open()
+        except BaseException as error:
+            await self._writer.close()
+            if isinstance(error, sqlite3.Error):
+                raise translate(error) from error
+            raise
 
     async def close(self) -> None:
         """What was submitted is finished first. The writer closes last, so that it is the one that checkpoints."""

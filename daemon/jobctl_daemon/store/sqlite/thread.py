@@ -27,7 +27,11 @@ class DatabaseThread:
     async def open(self) -> None:
         """Starts the thread and connects; raises what `connect` raises, and then leaves no thread behind."""
         thread = aiosqlite.Connection(self._connected, iter_chunk_size=64)
-        await thread
+        try:
+            await thread
+        except BaseException:
+            thread._thread.join()  # it has been told to end, and would tell a loop that may be closed by then
+            raise
         self._thread = thread
 
     async def close(self) -> None:

@@ -35,18 +35,18 @@ class Writer:
         self._checkpoint_at = WAL_BYTES
         self._waiting: deque[Waiting] = deque()
         self._listeners: list[Callable[[Sequence[Event]], None]] = []
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._opened = False
         self._told = 0
 
     async def open(self) -> None:
-        self._loop = asyncio.get_running_loop()
         await self._thread.open()
+        self._opened = True
         self._told = await self._thread.call(events.newest)
 
     async def close(self) -> None:
         """Finishes what was submitted, empties the write-ahead log and closes."""
-        if self._loop is not None:
-            self._loop = None
+        if self._opened:
+            self._opened = False
             await self._thread.call(_checkpoint)
             await self._thread.close()
 

@@ -1,0 +1,154 @@
+"""Migrations: applied whole or not at all; a file this program must not write is left as it is."""
+
+import hashlib
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from jobctl.errors import VersionMismatch
+from jobctl_daemon.store.sqlite import SqliteStore
+from jobctl_daemon.store.sqlite.migrate import Migration, check, migrate, shipped
+from jobctl_daemon.store.sqlite.opening import connect_writer, create_private
+from kit.stores import ADA, T0, spec
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    """The contents of everything in a folder, as hashes."""
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+async def made(folder: Path) -> Path:
+    """A database of this program, closed."""
+    path = folder / "jobctl.db"
+    store = SqliteStore(path)
+    await store.open()
+    await store.create_job(ADA, spec(), T0, T0, None)
+    await store.close()
+    return path
+
+
+def change(path: Path, statement: str, *parameters: object) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute(statement, parameters)
+    connection.commit()
+    connection.close()
+
+
+def crashed_copy(path: Path, folder: Path, statement: str, *parameters: object) -> Path:
+    """The files as a crash leaves them: the change is only in the write-ahead log."""
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA wal_autocheckpoint = 0")
+    connection.execute(statement, parameters)
+    connection.commit()
+    folder.mkdir()
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        (folder / name).write_bytes((path.parent / name).read_bytes())
+    connection.close()
+    return folder / path.name
+
+
+async def test_a_new_database_has_every_step_and_belongs_to_its_user_alone(tmp_path: Path) -> None:
+    path = await made(tmp_path)
+    connection = sqlite3.connect(path)
+    stamps = connection.execute("SELECT number, name, checksum FROM migrations").fetchall()
+    connection.close()
+    assert stamps == [(step.number, step.name, step.checksum) for step in shipped()]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_database_is_opened_again_and_again(tmp_path: Path) -> None:
+    path = await made(tmp_path)
+    for _ in range(2):
+        store = SqliteStore(path)
+        await store.open()
+        assert (await store.job(ADA, "backup")).name == "backup"
+        await store.close()
+    assert files_of(tmp_path).keys() == {"jobctl.db"}
+
+
+async def test_a_newer_schema_is_refused_untouched(tmp_path: Path) -> None:
+    path = await made(tmp_path)
+    change(path, "INSERT INTO migrations VALUES (2, 'later', 'x', '9.9')")
+    before = files_of(tmp_path)
+    with pytest.raises(VersionMismatch, match="schema 2") as caught:
+        await SqliteStore(path).open()
+    assert "newer" in caught.value.hint
+    assert files_of(tmp_path) == before
+
+
+async def test_a_newer_schema_in_the_log_of_a_crash_is_refused_untouched(tmp_path: Path) -> None:
+    path = await made(tmp_path)
+    newer = crashed_copy(path, tmp_path / "crash", "INSERT INTO migrations VALUES (2, 'later', 'x', '9.9')")
+    before = files_of(newer.parent)
+    assert before.keys() == {"jobctl.db", "jobctl.db-wal", "jobctl.db-shm"}
+    with pytest.raises(VersionMismatch, match="schema 2"):
+        await SqliteStore(newer).open()
+    assert files_of(newer.parent) == before
+
+
+async def test_a_changed_step_is_refused_untouched(tmp_path: Path) -> None:
+    path = await made(tmp_path)
+    change(path, "UPDATE migrations SET checksum = 'tampered'")
+    before = files_of(tmp_path)
+    with pytest.raises(VersionMismatch, match="another schema step 1"):
+        await SqliteStore(path).open()
+    assert files_of(tmp_path) == before
+
+
+async def test_a_gap_in_the_steps_is_refused(tmp_path: Path) -> None:
+    path = await made(tmp_path)
+    steps = (*shipped(), Migration(2, "second", "SELECT 1;"), Migration(3, "third", "SELECT 1;"))
+    change(path, "INSERT INTO migrations VALUES (3, 'third', ?, '1')", steps[2].checksum)
+    with pytest.raises(VersionMismatch, match=r"\[1, 3\]"):
+        check(path, steps)
+
+
+@pytest.mark.parametrize("content", [b"not a database at all" * 100, b"SQLite format 3\0" + b"\xff" * 4000])
+async def test_a_file_that_is_no_database_is_refused_untouched(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "jobctl.db"
+    path.write_bytes(content)
+    with pytest.raises(VersionMismatch, match="cannot be read"):
+        await SqliteStore(path).open()
+    assert files_of(tmp_path) == {"jobctl.db": hashlib.sha256(content).hexdigest()}
+
+
+async def test_a_database_of_another_program_is_refused_untouched(tmp_path: Path) -> None:
+    path = tmp_path / "jobctl.db"
+    change(path, "CREATE TABLE theirs (x)")
+    before = files_of(tmp_path)
+    with pytest.raises(VersionMismatch, match="another program"):
+        await SqliteStore(path).open()
+    assert files_of(tmp_path) == before
+
+
+def test_a_step_that_fails_leaves_nothing_of_itself(tmp_path: Path) -> None:
+    path = tmp_path / "jobctl.db"
+    create_private(path)
+    connection = connect_writer(path)
+    assert migrate(connection, path, shipped()) == len(shipped())
+    broken = Migration(2, "second", "CREATE TABLE extra (x) STRICT;\nINSERT INTO nowhere VALUES (1);\n")
+    before = connection.execute("SELECT sql FROM sqlite_schema").fetchall()
+    with pytest.raises(sqlite3.OperationalError):
+        migrate(connection, path, (*shipped(), broken))
+    assert connection.execute("SELECT sql FROM sqlite_schema").fetchall() == before
+    assert not connection.in_transaction
+    good = Migration(2, "second", "CREATE TABLE extra (x INTEGER) STRICT;\n")
+    assert migrate(connection, path, (*shipped(), good)) == 1
+    assert migrate(connection, path, (*shipped(), good)) == 0
+    connection.close()
+
+
+async def test_an_open_that_is_refused_leaves_no_thread_behind(tmp_path: Path) -> None:
+    import threading
+
+    path = await made(tmp_path)
+    change(path, "INSERT INTO migrations VALUES (2, 'later', 'x', '9.9')")
+    before = threading.active_count()
+    store = SqliteStore(path)
+    with pytest.raises(VersionMismatch):
+        await store.open()
+    for thread in threading.enumerate()[before:]:
+        thread.join(10)
+    assert threading.active_count() == before
+    await store.close()

@@ -1,0 +1,211 @@
+"""Group commit: order, isolation, cancelled callers, lost transactions."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from jobctl.errors import InternalError, Unavailable
+from jobctl_daemon.store.sqlite import writer as writer_module
+from jobctl_daemon.store.sqlite.migrate import migrate, shipped
+from jobctl_daemon.store.sqlite.opening import connect_reader, connect_writer, create_private
+from jobctl_daemon.store.sqlite.writer import Writer
+
+
+class Traced:
+    """A writer over a real file that remembers which transactions it made."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "jobctl.db"
+        self.statements: list[str] = []
+        self.writer = Writer(self._connect, f"{self.path}-wal")
+
+    def _connect(self) -> sqlite3.Connection:
+        create_private(self.path)
+        connection = connect_writer(self.path)
+        migrate(connection, self.path, shipped())
+        connection.execute("CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL CHECK (text <> ''))")
+        connection.set_trace_callback(self.statements.append)
+        return connection
+
+    def commits(self) -> int:
+        return self.statements.count("COMMIT")
+
+    def notes(self) -> list[str]:
+        """What another connection sees."""
+        connection = connect_reader(self.path)
+        found = [text for (text,) in connection.execute("SELECT text FROM note ORDER BY id")]
+        connection.close()
+        return found
+
+
+@pytest.fixture
+async def traced(tmp_path: Path) -> AsyncIterator[Traced]:
+    made = Traced(tmp_path)
+    await made.writer.open()
+    yield made
+    await made.writer.close()
+
+
+def note(text: str) -> Callable[[sqlite3.Connection], str]:
+    def write(connection: sqlite3.Connection) -> str:
+        connection.execute("INSERT INTO note (text) VALUES (?)", (text,))
+        return text
+
+    return write
+
+
+class Held:
+    """An operation that waits in the writer's thread until the test lets it go."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.go = threading.Event()
+
+    def __call__(self, connection: sqlite3.Connection) -> str:
+        self.begun.set()
+        assert self.go.wait(10)
+        return note("held")(connection)
+
+    async def running(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, self.begun.wait, 10)
+
+
+async def test_what_waits_goes_into_one_commit_in_order(traced: Traced) -> None:
+    held = Held()
+    async with asyncio.TaskGroup() as tasks:
+        first = tasks.create_task(traced.writer.submit(held))
+        await held.running()
+        rest = [tasks.create_task(traced.writer.submit(note(str(number)))) for number in range(50)]
+        await asyncio.wait(rest, timeout=0)
+        before = traced.commits()
+        held.go.set()
+    assert first.result() == "held"
+    assert [task.result() for task in rest] == [str(number) for number in range(50)]
+    assert traced.notes() == ["held", *map(str, range(50))]
+    assert traced.commits() - before == 2
+
+
+async def test_an_operation_alone_needs_no_savepoint(traced: Traced) -> None:
+    await traced.writer.submit(note("a"))
+    assert not any("SAVEPOINT" in statement for statement in traced.statements)
+
+
+async def test_an_answer_comes_after_the_commit(traced: Traced) -> None:
+    await traced.writer.submit(note("a"))
+    assert traced.notes() == ["a"]
+
+
+async def test_an_operation_that_fails_undoes_itself_alone(traced: Traced) -> None:
+    def half(connection: sqlite3.Connection) -> None:
+        note("half")(connection)
+        raise KeyError("half")
+
+    held = Held()
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(traced.writer.submit(held))
+        await held.running()
+        gathered = asyncio.gather(
+            traced.writer.submit(note("a")),
+            traced.writer.submit(half),
+            traced.writer.submit(note("")),
+            traced.writer.submit(note("b")),
+            return_exceptions=True,
+        )
+        await asyncio.wait([gathered], timeout=0)
+        held.go.set()
+        results = await gathered
+    assert results[0] == "a"
+    assert isinstance(results[1], KeyError)
+    assert isinstance(results[2], InternalError)
+    assert results[3] == "b"
+    assert traced.notes() == ["held", "a", "b"]
+
+
+async def test_a_cancelled_caller_neither_loses_the_write_nor_leaves_a_transaction_open(traced: Traced) -> None:
+    held = Held()
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(traced.writer.submit(held))
+        waiting = tasks.create_task(traced.writer.submit(note("waiting")))
+        await held.running()
+        running.cancel()
+        waiting.cancel()
+        await asyncio.wait([running, waiting])
+        held.go.set()
+    assert running.cancelled()
+    assert waiting.cancelled()
+    assert await traced.writer.submit(note("after")) == "after"
+    assert traced.notes() == ["held", "waiting", "after"]
+    assert traced.statements.count("BEGIN IMMEDIATE") == traced.commits()
+
+
+async def test_more_operations_than_one_commit_holds_are_all_done(traced: Traced) -> None:
+    count = writer_module.BATCH_MAX * 2 + 3
+    await asyncio.gather(*(traced.writer.submit(note(str(number))) for number in range(count)))
+    assert traced.notes() == [str(number) for number in range(count)]
+
+
+async def test_closing_finishes_what_was_submitted(traced: Traced) -> None:
+    submitted = [asyncio.ensure_future(traced.writer.submit(note(str(number)))) for number in range(20)]
+    await asyncio.wait(submitted, timeout=0)
+    await traced.writer.close()
+    assert [await one for one in submitted] == [str(number) for number in range(20)]
+
+
+async def test_a_closed_writer_says_so(traced: Traced) -> None:
+    await traced.writer.close()
+    with pytest.raises(Unavailable, match="closed"):
+        await traced.writer.submit(note("late"))
+
+
+async def test_a_full_disk_fails_only_what_does_not_fit(traced: Traced) -> None:
+    def limit(connection: sqlite3.Connection) -> None:
+        used = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {used + 8}")
+
+    await traced.writer.submit(limit)
+    held = Held()
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(traced.writer.submit(held))
+        await held.running()
+        texts = ["small-1", "x" * 100_000, "small-2", "y" * 100_000, "small-3"]
+        gathered = asyncio.gather(*(traced.writer.submit(note(text)) for text in texts), return_exceptions=True)
+        await asyncio.wait([gathered], timeout=0)
+        held.go.set()
+        results = await gathered
+    assert [result if isinstance(result, str) else type(result) for result in results] == [
+        "small-1",
+        Unavailable,
+        "small-2",
+        Unavailable,
+        "small-3",
+    ]
+    assert isinstance(results[1], Unavailable)
+    assert "disk" in results[1].message
+    assert results[1].hint
+    assert traced.notes() == ["held", "small-1", "small-2", "small-3"]
+    await traced.writer.submit(lambda connection: connection.execute("PRAGMA max_page_count = 1000000").fetchone())
+    assert await traced.writer.submit(note("x" * 100_000))
+
+
+async def test_the_log_is_emptied_when_it_has_grown(traced: Traced, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer_module, "WAL_BYTES", 1 << 20)
+    traced.writer._checkpoint_at = 1 << 20
+    for number in range(40):
+        await traced.writer.submit(note(f"{number}" + "x" * 100_000))
+    await traced.writer.submit(lambda connection: None)
+    assert Path(f"{traced.path}-wal").stat().st_size < 3 << 20
+    assert len(traced.notes()) == 40
+
+
+async def test_an_idle_writer_touches_nothing(traced: Traced) -> None:
+    await traced.writer.submit(note("a"))
+    files = {path: path.stat().st_mtime_ns for path in traced.path.parent.iterdir()}
+    before = list(traced.statements)
+    for _ in range(100):
+        await asyncio.wait([asyncio.get_running_loop().run_in_executor(None, int)])
+    assert traced.statements == before
+    assert {path: path.stat().st_mtime_ns for path in traced.path.parent.iterdir()} == files
