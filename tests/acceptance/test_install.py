@@ -58,6 +58,7 @@ def test_an_installation_lives_from_an_empty_home_over_an_upgrade_to_its_removal
     assert _json(host, "daemon", "status")["pid"] == daemon["pid"]
 
     _upgrades(host, run["id"], daemon["pid"])
+    _goes_back_when_the_new_daemon_does_not_start(host)
     _is_removed(host)
 
 
@@ -150,6 +151,20 @@ def _upgrades(host: Host, run: int, old_pid: int) -> None:
     assert host.jobctl("cancel", str(run)).returncode == 0
     assert host.jobctl("wait", str(run)).returncode != 0
     assert _json(host, "show", "--run", str(run))["outcome"] == "cancelled"
+
+
+def _goes_back_when_the_new_daemon_does_not_start(host: Host) -> None:
+    app = host.checkout / "daemon/jobctl_daemon/app.py"
+    works = app.read_text()
+    app.write_text(works + "\nraise RuntimeError('a new fault')\n")
+    _version(host, "99.0.2")
+    done = host.install()
+    app.write_text(works)
+    assert done.returncode == 1
+    assert "a new fault" in done.stderr
+    assert "back to 99.0.1" in done.stderr
+    assert _current(host) == "99.0.1"
+    assert _json(host, "daemon", "status")["version"] == "99.0.1"
 
 
 def _is_removed(host: Host) -> None:
