@@ -190,9 +190,20 @@ def test_descriptors_signals_session_and_umask(runner: Runner, client: Client) -
 
 
 def test_niceness_and_umask_of_the_job(runner: Runner, client: Client) -> None:
-    # The niceness is set just after the exec, so the command looks once its own child has run.
-    result = runner.run(client, ["/bin/sh", "-c", "/bin/true; umask; nice"], umask=0o077, nice=7)
-    assert runner.log(result["id"]).split() == [b"0077", b"7"]
+    # Without the right to go back the niceness is set just after the exec, so the command looks when it is told to.
+    os.mkfifo(runner.state / "fifo")
+    argv = ["/bin/sh", "-c", "read line <fifo; umask; nice"]
+    attempt_id = runner.begin(client, argv, umask=0o077, nice=7, cwd=str(runner.state))
+    (runner.state / "fifo").write_text("go\n")
+    assert client.wait("ended", attempt_id)["exit_code"] == 0
+    assert runner.log(attempt_id).split() == [b"0077", b"7"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can take a niceness back")
+def test_niceness_is_there_from_the_first_instant(runner: Runner, client: Client) -> None:
+    for nice in (19, -5, 0):
+        result = runner.run(client, ["/usr/bin/nice"], nice=nice)
+        assert runner.log(result["id"]) == b"%d\n" % nice
 
 
 def test_the_log_is_private(runner: Runner, client: Client) -> None:
@@ -214,8 +225,8 @@ def test_a_background_child_does_not_hold_the_run(runner: Runner, client: Client
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can switch the user")
 def test_user_switch(runner: Runner, client: Client, tmp_path: Path) -> None:
     nobody = {"name": "nobody", "uid": 65534, "gid": 65534, "groups": [65534, 4]}
-    result = runner.run(client, ["/bin/sh", "-c", "id -u; id -g; id -G; nice"], user=nobody, cwd="/tmp", nice=3)
-    assert runner.log(result["id"]).split() == [b"65534", b"65534", b"65534", b"4", b"3"]
+    result = runner.run(client, ["/bin/sh", "-c", "id -u; id -g; id -G"], user=nobody, cwd="/tmp")
+    assert runner.log(result["id"]).split() == [b"65534", b"65534", b"65534", b"4"]
     private = tmp_path / "private"
     private.mkdir(mode=0o700)
     (private / "payload").write_text("secret")

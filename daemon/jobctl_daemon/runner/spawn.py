@@ -17,6 +17,7 @@ import subprocess
 from . import env_file
 from .borrow import borrowed
 from .identity import read_file
+from .niceness import can_go_back, lent
 from .order import Order, User
 
 _TRANSIENT = frozenset({
@@ -45,7 +46,9 @@ def spawn(order: Order) -> tuple[int, list[str]]:
         log = _opened(opened, "log file", order.log, _open_log, order.log)
         stdin = _stdin(order, user, opened)
         cwd = _directory(order, user, opened)
-        pid = _popen(order, user, _environment(order, user), cwd, stdin, log)
+        env = _environment(order, user)
+        with lent(order.nice):
+            pid = _popen(order, user, env, cwd, stdin, log)
     finally:
         for descriptor in opened:
             os.close(descriptor)
@@ -181,11 +184,12 @@ def _adjust(order: Order, pid: int) -> list[str]:
     """Set what the vfork path cannot. The command runs already: for some microseconds it has the runner's values.
 
     On an ordinary host these are no different and nothing is done: the runner itself runs with nice 0 and the
-    descriptor limit that commands get (see surroundings), so only a job's own nice and an OOM score are left.
+    descriptor limit that commands get (see surroundings), and lends them a nice of their own where it can take it
+    back. Left are a nice where it cannot, and an OOM score.
     """
     remarks = []
     try:
-        if order.nice != os.getpriority(os.PRIO_PROCESS, 0):
+        if order.nice != os.getpriority(os.PRIO_PROCESS, 0) and not can_go_back():
             os.setpriority(os.PRIO_PGRP, pid, order.nice)
     except ProcessLookupError:
         pass
