@@ -40,18 +40,13 @@ def admit(connection: sqlite3.Connection, admissions: Sequence[Admission], now_m
 def _make_ready(connection: sqlite3.Connection, run_ids: list[int], now_ms: int) -> int:
     if not run_ids:
         return 0
-    ids = text(run_ids)
-    names = dict(connection.execute(SQL.names, (ids,)))
-    moved = sorted(connection.execute(SQL.make_ready, (ids,)))
-    events.append(connection, _changes(moved, names, now_ms))
-    return len(moved)
-
-
-def _changes(moved: Iterable[tuple[int, int, int]], names: dict[int, str], now_ms: int) -> list[events.Change]:
-    return [
-        (now_ms, "run.ready", owner_id, job_id, run_id, text({"name": names[run_id]}))
-        for run_id, job_id, owner_id in moved
+    moved = sorted(connection.execute(SQL.make_ready, (text(run_ids),)))
+    changes = [
+        (now_ms, "run.ready", owner_id, job_id, run_id, text({"name": name}))
+        for run_id, job_id, owner_id, name in moved
     ]
+    events.append(connection, changes)
+    return len(moved)
 
 
 def _pending(rows: Iterable[tuple[Any, ...]]) -> list[Pending]:

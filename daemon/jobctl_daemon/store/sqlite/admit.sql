@@ -26,8 +26,4 @@ ORDER BY r.start_by_ms LIMIT :limit;
 -- The state is rechecked: what was held or cancelled meanwhile stays as it is.
 UPDATE runs SET state = 'ready', gate = job_id
 WHERE id IN (SELECT value FROM json_each(?)) AND state = 'scheduled' AND held = 0
-RETURNING id, job_id, owner_id;
-
--- name: names
--- The names of the jobs of these runs.
-SELECT r.id, j.name FROM json_each(?) ids CROSS JOIN runs r ON r.id = ids.value JOIN jobs j ON j.id = r.job_id;
+RETURNING id, job_id, owner_id, (SELECT name FROM jobs WHERE id = job_id);

@@ -34,7 +34,7 @@ class _Ready(NamedTuple):
 
 def claim(connection: sqlite3.Connection, now_ms: int, limit: int, node: str, boot_id: str) -> list[Claim]:
     """Up to `limit` runs by (priority, due, id). fence := max(fence + 1, now, the watermark)."""
-    rows = [_Ready(*row) for row in connection.execute(SQL.ready, {"now_ms": now_ms, "limit": limit})]
+    rows = list(map(_Ready._make, connection.execute(SQL.ready, {"now_ms": now_ms, "limit": limit})))
     if not rows:
         return []
     floor = meta.raise_watermark(connection, now_ms)

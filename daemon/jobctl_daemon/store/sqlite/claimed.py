@@ -39,4 +39,4 @@ class Claimed(NamedTuple):
 def read(connection: sqlite3.Connection, run_ids: Iterable[int]) -> dict[int, Claimed]:
     """The active ones of these runs, whatever their state."""
     rows = connection.execute(SQL.claimed, (text(list(run_ids)),))
-    return {row[0]: Claimed(*row) for row in rows}
+    return {row.id: row for row in map(Claimed._make, rows)}

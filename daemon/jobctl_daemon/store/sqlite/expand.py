@@ -80,7 +80,7 @@ def _expand(connection: sqlite3.Connection, expansions: Sequence[Expansion], now
 def _current(connection: sqlite3.Connection, expansions: Iterable[Expansion]) -> Iterator[tuple[Expansion, _Guard]]:
     """The expansions that nothing has overtaken; of two for one job the first."""
     ids = text([expansion.job_id for expansion in expansions])
-    guards = {row[0]: _Guard(*row) for row in connection.execute(SQL.guards, (ids,))}
+    guards = {guard.job_id: guard for guard in map(_Guard._make, connection.execute(SQL.guards, (ids,)))}
     for expansion in expansions:
         guard = guards.get(expansion.job_id)
         if guard and guard.revision == expansion.revision and guard.version == expansion.version:

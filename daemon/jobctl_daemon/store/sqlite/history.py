@@ -29,7 +29,7 @@ class Ending(NamedTuple):
 def move(connection: sqlite3.Connection, endings: Sequence[Ending]) -> None:
     """Writes the endings and removes the active rows."""
     connection.executemany(SQL.move, [_columns(ending) for ending in endings])
-    connection.executemany(SQL.drop_active, [(ending.run_id,) for ending in endings])
+    connection.execute(SQL.drop_active, (text([ending.run_id for ending in endings]),))
 
 
 def known(connection: sqlite3.Connection, run_ids: Iterable[int]) -> set[int]:

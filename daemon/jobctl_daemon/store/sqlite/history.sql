@@ -8,8 +8,8 @@ SELECT id, job_id, owner_id, version, key, slot_ms, due_ms, trigger, coalesced, 
 FROM runs WHERE id = ?;
 
 -- name: drop_active
--- The active row of a run that has moved.
-DELETE FROM runs WHERE id = ?;
+-- The active rows of runs that have moved.
+DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?));
 
 -- name: known
 -- Which of these runs are finished.
