@@ -24,7 +24,7 @@ class Collect:
     """Woken by reports. A result is acknowledged to its runner only after it is committed."""
 
     name = "collect"
-    pace_ms = 5
+    pace_ms = 10
 
     def __init__(
         self, store: Store, clock: Clock, pool: RunnerPool, health: Health, on_free: Callable[[], None]

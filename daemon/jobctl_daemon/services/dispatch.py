@@ -33,7 +33,7 @@ class Dispatch:
     """Woken when runs are due, when slots come free, and when a runner is there again."""
 
     name = "dispatch"
-    pace_ms = 5
+    pace_ms = 10
 
     def __init__(self, store: Store, clock: Clock, pool: RunnerPool, logs: LogFiles, host: Host, node: Node) -> None:
         self.wake = Wake()
