@@ -184,7 +184,7 @@ class JobSpec(Value, frozen=True):
 # ── what the daemon answers ──────────────────────────────────────────────────
 
 
-class Schedule(Fact, frozen=True, omit_defaults=True):
+class Schedule(Fact, frozen=True):
     """A job's schedule as the API shows it; `words` is what a person reads."""
 
     timezone: str

@@ -143,12 +143,17 @@ def _commands(session: Session, jobs: Iterable[dict[str, Any]]) -> Iterator[Find
 
 def _doubles(session: Session, jobs: list[dict[str, Any]]) -> Iterator[Finding]:
     """Jobs whose line is still active in a crontab: both would run."""
-    from jobctl.cli.doubles import doubles
+    from jobctl.crontabs.doubles import find_doubles
+    from jobctl.crontabs.survey import known_tables
+    from jobctl.crontabs.users import name_of_uid
 
-    found = list(doubles(jobs, session.world.uid))
-    for name, where in found:
+    world = session.world
+    caller = name_of_uid(world.uid)
+    found = find_doubles(known_tables(world.environ, caller, world.uid), jobs, caller=caller) if jobs else []
+    for double in found:
+        where = f"{double.path}, line {double.line}"
         yield Finding(
-            "double", BAD, f"{name} is also active in {where}: it runs twice", "jobctl import crontab --apply"
+            "double", BAD, f"{double.job} is also active in {where}: it runs twice", "jobctl import crontab --apply"
         )
     if not found:
         yield Finding("double", "ok", "no job is also active in a crontab that can be read")

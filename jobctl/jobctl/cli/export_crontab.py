@@ -1,6 +1,6 @@
 """`jobctl export crontab`: jobs as a crontab, and as comments those that cron cannot express."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -74,10 +74,7 @@ def _save(path: str, data: bytes) -> None:
         raise Forbidden(f"{path} cannot be written", details={"why": error.strerror}) from error
 
 
-def _caller(session: Session) -> Any:
-    import pwd
+def _caller(session: Session) -> str:
+    from jobctl.crontabs.users import name_of_uid
 
-    try:
-        return pwd.getpwuid(session.world.uid).pw_name
-    except KeyError:
-        return str(session.world.uid)
+    return name_of_uid(session.world.uid)

@@ -86,12 +86,9 @@ def _wishes(session: Session, dialect: str, tz: str | None, prefix: str, users: 
 
 
 def _caller(session: Session) -> str:
-    import pwd
+    from jobctl.crontabs.users import name_of_uid
 
-    try:
-        return pwd.getpwuid(session.world.uid).pw_name
-    except KeyError:
-        return str(session.world.uid)
+    return name_of_uid(session.world.uid)
 
 
 class _Import:

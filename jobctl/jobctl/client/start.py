@@ -1,10 +1,11 @@
 """Starting a daemon for the caller: `jobd` in the background, and waiting until it answers."""
 
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import IO, Final
 
 from jobctl.client.sync import Client
@@ -15,11 +16,20 @@ from jobctl.errors import Unavailable, Unreachable
 WITHIN_S: Final = 10.0
 _PAUSE_S: Final = 0.02
 _PREFIX: Final = "jobd: "
+#: What the command of a run is told of it (docs/runner-protocol.md).
+RUN_NAMES: Final = frozenset(
+    f"JOBCTL_{name}" for name in ("RUN_KEY", "RUN_ID", "JOB", "ATTEMPT", "FENCE", "SCHEDULED_AT", "TRIGGER")
+)
 
 
 def jobd_command() -> list[str]:
     """The daemon of this very installation, whatever PATH says."""
     return [sys.executable, "-m", "jobctl_daemon"]
+
+
+def _of_no_run(environ: Mapping[str, str]) -> dict[str, str]:
+    """Without the marker of a run: a daemon started by a job must not be killed with that job."""
+    return {name: value for name, value in environ.items() if name not in RUN_NAMES}
 
 
 def start_daemon(socket: str, clock: Clock, command: list[str] | None = None) -> Json:
@@ -35,6 +45,7 @@ def start_daemon(socket: str, clock: Clock, command: list[str] | None = None) ->
             stderr=complaints,
             start_new_session=True,
             cwd="/",
+            env=_of_no_run(os.environ),
         )
         deadline_ms = clock.boot_ms() + int(WITHIN_S * 1000)
         status = _first_answer(Client(UnixTransport(socket)), process.poll, lambda: clock.boot_ms() < deadline_ms)

@@ -16,3 +16,13 @@ class HostUsers(Container[str]):
         except (KeyError, UnicodeError, ValueError):
             return False
         return True
+
+
+def name_of_uid(uid: int) -> str:
+    """The user's name; the number where there is none."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
