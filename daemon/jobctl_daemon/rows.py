@@ -199,7 +199,7 @@ class Finish(Row, frozen=True):
 
 
 class Verdict(Row, frozen=True):
-    """ok, stale (another fence or state) or missing (no such run)."""
+    """ok, stale (another fence or state), missing (no such run) or refused (cannot be stored, or no such move)."""
 
     run_id: int
     fence: int

@@ -110,7 +110,8 @@ class Store(Protocol):
     async def expand(self, expansions: Sequence[Expansion], now_ms: int, epoch: int) -> int:
         """Ledger rows, runs, and cursors by compare-and-set on their revision; returns the runs made.
 
-        One that lost its race, or whose key exists already, changes nothing and harms no other.
+        One that lost its race changes nothing; a key that exists already makes no second run. One whose rows cannot be
+        stored is parked with the error, and harms no other.
         """
         ...
 

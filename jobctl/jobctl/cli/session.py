@@ -102,10 +102,9 @@ def instant(
     from jobctl.schedule import host_zone, parse_duration, parse_when
 
     now_ms = session.world.clock.now_ms()
-    bare = text.strip().removesuffix(" ago")
     try:
-        if past and _DURATION.fullmatch(bare):
-            return rfc3339(now_ms - parse_duration(bare))
+        if past and _DURATION.fullmatch(text.strip()):
+            return rfc3339(now_ms - parse_duration(text.strip()))
         return rfc3339(parse_when(text, now_ms, zone or ("UTC" if session.common.utc else host_zone()[0])))
     except InvalidInput as error:
         raise InvalidInput(f"{option}: {error.message}", error.hint, field=option) from error

@@ -1,4 +1,4 @@
-"""Instants as people write them: `in 10m`, `tomorrow 09:00`, `mon 09:00`, `2026-12-01T09:00 Europe/Berlin`."""
+"""Instants as people write them: `in 10m`, `2h ago`, `tomorrow 09:00`, `mon 09:00`, `2026-12-01T09:00 Europe/Berlin`."""
 
 import re
 from collections.abc import Callable
@@ -25,6 +25,7 @@ _ON_DAY = re.compile(rf"{_DAY}(?: {_TIME})?")
 _TIME_ONLY = re.compile(_TIME)
 _ZONE_AT_END = re.compile(r"(?P<rest>.*\S) (?P<zone>UTC|GMT|[A-Za-z_]+/[A-Za-z0-9_+/-]+)")
 _CLOCK = re.compile(r"[:.]")
+_AGO = re.compile(r"(?P<duration>[0-9].*[a-z]) ago")
 _DURATION = re.compile(r"(?:in )?(?P<duration>[0-9].*[a-z])")
 
 
@@ -83,6 +84,10 @@ def _from_now(match: re.Match[str], here: _Here) -> int:
     return here.now_ms + parse_duration(match["duration"])
 
 
+def _before_now(match: re.Match[str], here: _Here) -> int:
+    return here.now_ms - parse_duration(match["duration"])
+
+
 def _with_offset(match: re.Match[str], here: _Here) -> int:  # noqa: ARG001
     offset = match["offset"].replace(":", "")
     wall_ms = _day_of(match["date"]) * DAY_MS + _time_ms(match["time"])
@@ -104,11 +109,11 @@ def _time_only(match: re.Match[str], here: _Here) -> int:
 
 def _on_day(match: re.Match[str], here: _Here) -> int:
     name, time_ms = match["day"].lower(), _time_ms(match["time"])
-    if name in ("today", "tomorrow"):
-        return here.at(here.day + (name == "tomorrow"), time_ms)
+    if name in _NEAR_DAYS:
+        return here.at(here.day + _NEAR_DAYS[name], time_ms)
     weekday = WEEKDAYS.index(name[:3]) if name[:3] in WEEKDAYS else -1
     if weekday < 0 or name not in (name[:3], _LONG_WEEKDAYS[weekday]):
-        hint = f"Days are today, tomorrow, {', '.join(WEEKDAYS)}, or a date such as 2026-12-01."
+        hint = f"Days are yesterday, today, tomorrow, {', '.join(WEEKDAYS)}, or a date such as 2026-12-01."
         raise InvalidInput(f"{match['day'][:20]} is not a day", hint, field="when")
     # 1 January 1970 was a Thursday.
     return _next_such(here, here.day + (weekday - 4 - here.day) % 7, time_ms, step_days=7)
@@ -137,12 +142,14 @@ def _time_ms(text: str | None) -> int:
     return (int(hour) * 60 + int(minute)) * 60_000 + int(second or 0) * 1000 + int(fraction.ljust(3, "0"))
 
 
+_NEAR_DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
 _LONG_WEEKDAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], _Here], int]], ...] = (
     (re.compile(r"@(?P<seconds>[0-9]{1,12})(?:\.(?P<fraction>[0-9]{1,3}))?"), _epoch),
     (_WITH_OFFSET, _with_offset),
     (_ON_DATE, _on_date),
     (_TIME_ONLY, _time_only),
+    (_AGO, _before_now),
     (_DURATION, _from_now),
     (_ON_DAY, _on_day),
 )

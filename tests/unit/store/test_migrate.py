@@ -2,11 +2,12 @@
 
 import hashlib
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
 
-from jobctl.errors import VersionMismatch
+from jobctl.errors import Unavailable, VersionMismatch
 from jobctl_daemon.store.sqlite import SqliteStore
 from jobctl_daemon.store.sqlite.migrate import Migration, check, migrate, shipped
 from jobctl_daemon.store.sqlite.opening import connect_writer, create_private
@@ -139,9 +140,13 @@ def test_a_step_that_fails_leaves_nothing_of_itself(tmp_path: Path) -> None:
     connection.close()
 
 
-async def test_an_open_that_is_refused_leaves_no_thread_behind(tmp_path: Path) -> None:
-    import threading
+async def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match="cannot be opened") as caught:
+        await SqliteStore(tmp_path / "nowhere" / "jobctl.db").open()
+    assert "state directory" in caught.value.hint
 
+
+async def test_an_open_that_is_refused_leaves_no_thread_behind(tmp_path: Path) -> None:
     path = await made(tmp_path)
     change(path, "INSERT INTO migrations VALUES (2, 'later', 'x', '9.9')")
     before = threading.active_count()

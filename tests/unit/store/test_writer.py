@@ -161,6 +161,32 @@ async def test_a_closed_writer_says_so(traced: Traced) -> None:
         await traced.writer.submit(note("late"))
 
 
+async def test_a_submission_that_comes_too_late_takes_no_other_with_it(traced: Traced) -> None:
+    held = Held()
+    running = asyncio.ensure_future(traced.writer.submit(held))
+    await held.running()
+    waiting = asyncio.ensure_future(traced.writer.submit(note("waiting")))
+    await asyncio.wait([waiting], timeout=0)
+    closing = asyncio.ensure_future(traced.writer.close())
+    held.go.set()
+    await closing
+    with pytest.raises(Unavailable):
+        await traced.writer.submit(note("late"))
+    assert [await running, await waiting] == ["held", "waiting"]
+    assert traced.notes() == ["held", "waiting"]
+
+
+async def test_a_connection_that_is_beyond_help_still_answers_everybody(traced: Traced) -> None:
+    def break_it(connection: sqlite3.Connection) -> None:
+        connection.close()
+
+    results = await asyncio.gather(
+        traced.writer.submit(break_it), traced.writer.submit(note("a")), return_exceptions=True
+    )
+    assert all(isinstance(result, InternalError) for result in results)
+    traced.writer._opened = False
+
+
 async def test_a_full_disk_fails_only_what_does_not_fit(traced: Traced) -> None:
     def limit(connection: sqlite3.Connection) -> None:
         used = connection.execute("PRAGMA page_count").fetchone()[0]

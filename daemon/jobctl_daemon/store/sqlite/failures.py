@@ -40,7 +40,9 @@ def transaction_lost(error: BaseException) -> bool:
 
 
 def translate(error: Exception) -> Exception:
-    """The error a caller sees. What is not SQLite's passes through."""
+    """The error a caller sees. What is neither SQLite's nor the system's passes through."""
+    if isinstance(error, OSError):
+        return Unavailable(f"the database cannot be opened: {error}", "check the state directory")
     if isinstance(error, JobctlError) or not isinstance(error, sqlite3.Error):
         return error
     return _in_words(code_of(error), error)

@@ -83,7 +83,7 @@ class SqliteStore:
             await self._reader.open()
         except BaseException as error:
             await self._writer.close()
-            if isinstance(error, sqlite3.Error):
+            if isinstance(error, sqlite3.Error | OSError):
                 raise translate(error) from error
             raise
 

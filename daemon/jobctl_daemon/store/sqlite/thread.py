@@ -40,6 +40,10 @@ class DatabaseThread:
         if thread is not None:
             await thread.close()
 
+    def must_be_open(self) -> None:
+        """Raises `Unavailable` when it is closed."""
+        self._opened()
+
     def post(self, function: Callable[[sqlite3.Connection], None]) -> None:
         """Queues a function that answers nobody. It must not raise."""
         thread, connection = self._opened()

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from jobctl.model import Event
 from jobctl_daemon.store.sqlite import events
 from jobctl_daemon.store.sqlite.batch import Operation, Outcome, commit
+from jobctl_daemon.store.sqlite.failures import translate
 from jobctl_daemon.store.sqlite.opening import busy_timeout
 from jobctl_daemon.store.sqlite.thread import DatabaseThread
 
@@ -60,21 +61,18 @@ class Writer:
         A cancelled caller loses only the answer: the operation is queued whole and never ends half-way. An operation
         may run twice (when its first transaction is lost), so it changes nothing but the database.
         """
+        self._thread.must_be_open()
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.append((operation, future))
         # One token for each operation: a drain that finds nothing left costs a microsecond, and no flag can be wrong.
-        try:
-            self._thread.post(self._drain)
-        except Exception:
-            self._waiting.clear()
-            raise
+        self._thread.post(self._drain)
         return await future
 
     def _drain(self, connection: sqlite3.Connection) -> None:
         batch = self._take()
         if not batch:
             return
-        outcomes = commit(connection, [operation for operation, _ in batch])
+        outcomes = _committed(connection, [operation for operation, _ in batch])
         news = self._news(connection)
         loop = batch[0][1].get_loop()
         loop.call_soon_threadsafe(partial(self._deliver, batch, outcomes, news))
@@ -111,6 +109,13 @@ class Writer:
             return
         emptied = _checkpoint(connection)
         self._checkpoint_at = WAL_BYTES if emptied else size + WAL_BYTES
+
+
+def _committed(connection: sqlite3.Connection, operations: list[Operation]) -> list[Outcome]:
+    try:
+        return commit(connection, operations)
+    except Exception as error:  # noqa: BLE001 - not even a rollback went through; nobody may wait for ever
+        return [Outcome(error=translate(error))] * len(operations)
 
 
 def _answer(batch: list[Waiting], outcomes: list[Outcome]) -> None:
