@@ -122,6 +122,17 @@ async def test_a_one_shot_is_done_after_its_run(rig: Rig) -> None:
     assert rig.kinds()[-2:] == ["run.succeeded", "job.done"]
 
 
+async def test_a_one_shot_that_is_done_leaves_its_name_to_others(rig: Rig) -> None:
+    first = await rig.add(spec(at_ms=T0))
+    await rig.finished(first.id, T0)
+    second = await rig.add(spec(at_ms=T0))
+    assert (await rig.store.job(ADA, "backup")).id == second.id
+    assert (await rig.store.job(ROOT, "backup")).id == second.id
+    await rig.finished(second.id, T0)
+    assert (await rig.store.job(ADA, "backup")).id == second.id
+    assert (await rig.store.job(ROOT, "backup")).id == second.id
+
+
 async def test_a_one_shot_run_early_by_hand_still_waits_for_its_instant(rig: Rig) -> None:
     job = await rig.add(spec(at_ms=T0 + MINUTE), next_ms=T0 + MINUTE)
     run = (await rig.store.trigger(ADA, job.id, T0, T0, None)).run

@@ -113,7 +113,7 @@ async def test_logs_are_listed_oldest_first_for_the_disk_budget(rig: Rig) -> Non
     one, two, three = await rig.claimed(job.id, T0 - 2, T0 - 1, T0)
     await rig.finish(one, log_size=100)
     await rig.finish(two, log_size=0)
-    await rig.finish(three, log_size=50)
+    await rig.finish(three, log_size=1_050, log_dropped_from=20, log_dropped_to=1_020)
     assert await rig.store.log_bytes() == 150
     assert await rig.store.finished_logs(10, 0) == [
         (one.run_id, one.fence, 100),

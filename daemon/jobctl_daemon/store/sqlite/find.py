@@ -57,11 +57,14 @@ def not_found(connection: sqlite3.Connection, owner_id: int | None, selector: st
 
 
 def _by_name(connection: sqlite3.Connection, scope: _Scope, selector: str) -> int | None:
+    """A live job before a one-shot that is done and has left the name to others."""
     if scope.owner_id is not None:
         row = connection.execute(SQL.job_by_name, (scope.owner_id, selector)).fetchone()
+        row = row or connection.execute(SQL.done_by_name, (scope.owner_id, selector)).fetchone()
         return row[0] if row else None
     found = connection.execute(SQL.jobs_by_name, (selector,)).fetchall()
-    return _the_one([number for (number,) in found], f"several owners have a job {selector}")
+    found = found or connection.execute(SQL.done_by_name_of_all, (selector,)).fetchall()
+    return _the_one([number for (number,) in found if number], f"several owners have a job {selector}")
 
 
 def _by_id(connection: sqlite3.Connection, scope: _Scope, selector: str) -> int | None:

@@ -1,10 +1,18 @@
 -- name: job_by_name
 -- The live job of an owner with this name.
-SELECT id FROM jobs WHERE owner_id = ? AND name = ? AND deleted_ms IS NULL AND hidden = 0;
+SELECT id FROM jobs WHERE owner_id = ? AND name = ? AND deleted_ms IS NULL AND hidden = 0 AND done = 0;
+
+-- name: done_by_name
+-- The newest one-shot of an owner with this name that is done.
+SELECT max(id) FROM jobs WHERE owner_id = ? AND name = ? AND deleted_ms IS NULL AND hidden = 0;
 
 -- name: jobs_by_name
 -- Live jobs of all owners with this name; two are enough to know that it is not unique.
-SELECT id FROM jobs WHERE name = ? AND deleted_ms IS NULL AND hidden = 0 ORDER BY id LIMIT 2;
+SELECT id FROM jobs WHERE name = ? AND deleted_ms IS NULL AND hidden = 0 AND done = 0 ORDER BY id LIMIT 2;
+
+-- name: done_by_name_of_all
+-- The newest one-shot of any owner with this name that is done.
+SELECT max(id) FROM jobs WHERE name = ? AND deleted_ms IS NULL AND hidden = 0;
 
 -- name: job_by_id
 -- A live job, with its owner.

@@ -18,7 +18,7 @@ WHERE owner_id = :owner_id AND deleted_ms IS NULL AND hidden = 0 AND name >= :na
   AND (:owner IS NULL OR owner = :owner)
   AND (:q IS NULL OR instr(lower(name), lower(:q)) > 0)
   AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(policies, '$.tags') WHERE value = :tag))
-ORDER BY name LIMIT :limit;
+ORDER BY name, id LIMIT :limit;
 
 -- name: of_all
 -- The same, of everybody.

@@ -14,8 +14,8 @@ INSERT INTO schedule_versions (job_id, version, schedule, execution, author, fro
 INSERT INTO cursors (job_id, next_nominal, handled_ms, revision) VALUES (?, ?, ?, 1);
 
 -- name: name_taken
--- The job that has a name.
-SELECT id FROM jobs WHERE owner_id = ? AND name = ? AND deleted_ms IS NULL AND hidden = 0;
+-- The live job that has a name.
+SELECT id FROM jobs WHERE owner_id = ? AND name = ? AND deleted_ms IS NULL AND hidden = 0 AND done = 0;
 
 -- name: delete
 -- A deleted job keeps its row: history shows its name, and its request key answers "gone".

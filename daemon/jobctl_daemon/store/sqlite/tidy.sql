@@ -56,13 +56,13 @@ WHERE (j.deleted_ms IS NOT NULL OR (j.hidden = 1 AND j.done = 1))
   AND NOT EXISTS (SELECT 1 FROM requests q WHERE q.job_id = j.id);
 
 -- name: finished_logs
--- Logs of ended attempts, oldest first.
-SELECT run_id, fence, log_size FROM attempts
+-- Logs of ended attempts with their bytes on disk, oldest first.
+SELECT run_id, fence, log_size - coalesce(log_dropped_to - log_dropped_from, 0) FROM attempts
 WHERE log_size > 0 AND log_gone = 0 AND run_id > ? ORDER BY run_id LIMIT ?;
 
 -- name: log_bytes
--- The bytes of all logs that are still there.
-SELECT coalesce(sum(log_size), 0) FROM attempts WHERE log_size > 0 AND log_gone = 0;
+-- The bytes on disk of all logs that are still there.
+SELECT coalesce(sum(log_size - coalesce(log_dropped_to - log_dropped_from, 0)), 0) FROM attempts WHERE log_size > 0 AND log_gone = 0;
 
 -- name: log_dropped
 -- A log is gone from disk.

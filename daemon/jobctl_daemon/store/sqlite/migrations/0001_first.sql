@@ -45,7 +45,9 @@ CREATE TABLE jobs (
     deleted_ms     INTEGER
 ) STRICT;
 
-CREATE UNIQUE INDEX jobs_name ON jobs (owner_id, name) WHERE deleted_ms IS NULL AND hidden = 0;
+-- A one-shot that is done leaves its name to others.
+CREATE UNIQUE INDEX jobs_name_live ON jobs (owner_id, name) WHERE deleted_ms IS NULL AND hidden = 0 AND done = 0;
+CREATE INDEX jobs_name ON jobs (owner_id, name, id) WHERE deleted_ms IS NULL AND hidden = 0;
 CREATE INDEX jobs_listed ON jobs (name, id) WHERE deleted_ms IS NULL AND hidden = 0;
 CREATE INDEX jobs_live ON jobs (owner_id) WHERE deleted_ms IS NULL AND hidden = 0 AND done = 0;
 CREATE INDEX jobs_paused ON jobs (owner_id) WHERE deleted_ms IS NULL AND hidden = 0 AND paused = 1;
@@ -206,7 +208,8 @@ CREATE TABLE attempts (
     PRIMARY KEY (run_id, attempt)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX attempts_log ON attempts (run_id, fence, log_size) WHERE log_size > 0 AND log_gone = 0;
+CREATE INDEX attempts_log ON attempts (run_id, fence, log_size, log_dropped_from, log_dropped_to)
+    WHERE log_size > 0 AND log_gone = 0;
 
 CREATE TABLE requests (
     owner_id  INTEGER NOT NULL,
