@@ -135,3 +135,23 @@ def wait_for_log(runner: Runner, attempt_id: str, text: bytes) -> None:
     """Follow a log until it contains a text; the pytest timeout ends a wait for nothing."""
     while text not in runner.log(attempt_id):
         pass
+
+
+def test_in_a_control_group_not_even_the_first_child_escapes(tmp_path: Path) -> None:
+    # Without its environment, its session and its parent nothing but the group tells whose it is.
+    runner = Runner(tmp_path, cgroups=True)
+    try:
+        client = runner.start()
+        if client.ask("hello", "hello", protocol=1, version="0.1.0")["kill_by"] != "cgroup":
+            pytest.skip("this host has no place for control groups")
+        escape = "env -i setsid sleep 1000 & echo $!; sleep 1000"
+        for _ in range(10):
+            attempt_id = runner.begin(client, ["/bin/sh", "-c", escape])
+            wait_for_log(runner, attempt_id, b"\n")
+            escaped = int(runner.log(attempt_id))
+            with pidfd(escaped) as handle:
+                client.say("kill", id=attempt_id, mode="kill")
+                client.wait("ended", attempt_id)
+                assert ended(handle)
+    finally:
+        runner.close()

@@ -1,6 +1,8 @@
 """One control group (version 2) for each command: what a command starts cannot leave it.
 
-Making and removing one costs several times a move into one, so empty groups are kept and used again.
+A command is born inside: the runner itself steps in, starts it and steps out, so that not even what it forks with its
+first instruction is outside (clone3's CLONE_INTO_CGROUP is out of Python's reach). Making and removing a group costs
+several times a move, so empty groups are kept and used again.
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ _KEEP_FREE = 64
 class Cgroups:
     """The groups of one runner, below one directory of its own."""
 
-    def __init__(self, place: str, instance: str, key: str, counts_oom: bool) -> None:
+    def __init__(self, place: str, home: str, instance: str, key: str, counts_oom: bool) -> None:
         self.base = _base(place, instance, key)
+        self._home = home
         self._place = place
         self._key = key
         self.counts_oom = counts_oom
@@ -40,6 +43,14 @@ class Cgroups:
             except OSError:
                 return None
             return path
+
+    def step_into(self, path: str) -> bool:
+        """Go where the next child is to be born; False when that cannot be."""
+        return enter(path, 0)
+
+    def step_out(self) -> bool:
+        """Go home; False when that cannot be, and the runner would be killed with the group."""
+        return enter(self._home, 0)
 
     def give_back(self, path: str, empty: bool) -> None:
         """Keep a group for the next command; one with survivors, or of another runner, is removed when it can be."""
@@ -79,18 +90,19 @@ def open_cgroups(instance: str, key: str) -> Cgroups | None:
         if place is None:
             continue
         counts_oom = _delegate(place)
+        home = mount + (path_of(os.getpid()) or "/")
         base = _base(place, instance, key)
         try:
             os.makedirs(base, exist_ok=True)
             if not os.access(f"{base}/cgroup.kill", os.W_OK):
                 continue
-            _probe(base)
+            _probe(base, home)
         except OSError:
             continue
         _remove_below(base)
         if counts_oom:
             counts_oom = _write(f"{base}/cgroup.subtree_control", b"+memory")
-        return Cgroups(place, instance, key, counts_oom)
+        return Cgroups(place, home, instance, key, counts_oom)
     return None
 
 
@@ -122,14 +134,14 @@ def _delegate(place: str) -> bool:
     return enter(leaf, os.getpid()) and _write(f"{place}/cgroup.subtree_control", b"+memory")
 
 
-def _probe(base: str) -> None:
-    # A directory that can be made may still refuse processes: try with a child that only ends.
+def _probe(base: str, home: str) -> None:
+    # A directory that can be made may still refuse processes, or not let them go: try with a child that only ends.
     path = f"{base}/probe"
     os.makedirs(path, exist_ok=True)
     pid = os.fork()
     if pid == 0:
         try:
-            os._exit(0 if enter(path, os.getpid()) else 1)
+            os._exit(0 if enter(path, 0) and enter(home, 0) else 1)
         finally:
             os._exit(1)
     status = os.waitpid(pid, 0)[1]
@@ -139,7 +151,7 @@ def _probe(base: str) -> None:
 
 
 def enter(path: str, pid: int) -> bool:
-    """Move a process into a group; False when it has ended or may not be moved."""
+    """Move a process (0: this one) into a group; False when it has ended or may not be moved."""
     return _write(f"{path}/cgroup.procs", b"%d" % pid)
 
 

@@ -140,12 +140,11 @@ class Supervisor:
         try:
             self._write_intent(attempt, intent)
             attempt.started_at, attempt.started_boot = wall_ms(), boot_s()
-            attempt.pid, attempt.remarks = spawn(order)
+            attempt.pid, attempt.remarks = self._spawn_inside(attempt, order)
         except SpawnError as error:
             attempt.started_at = attempt.started_boot = None
             self._fail(attempt, error)
             return
-        self._confine(attempt)
         attempt.pid_start = start_time(attempt.pid)
         self.note_identity(attempt, intent)
         attempt.tree = Tree(attempt.marked, attempt.pid, attempt.cgroup)
@@ -157,14 +156,21 @@ class Supervisor:
         except OSError as error:
             raise SpawnError(error.errno or errno.EIO, f"record: {os.strerror(error.errno or errno.EIO)}") from None
 
-    def _confine(self, attempt: Attempt) -> None:
-        # The exec has happened: what the command forked in these microseconds is outside, and found by its marker.
+    def _spawn_inside(self, attempt: Attempt, order: Order) -> tuple[int, list[str]]:
+        """Start the command in its control group, from its very first instruction on."""
         if attempt.cgroup is None or self._cgroups is None:
-            return
+            return spawn(order)
         if self._cgroups.counts_oom:
             attempt.group_oom = in_group(attempt.cgroup)
-        assert attempt.pid is not None
-        cgroup.enter(attempt.cgroup, attempt.pid)
+        if not self._cgroups.step_into(attempt.cgroup):
+            self._release(attempt, empty=False)
+            return spawn(order)
+        try:
+            return spawn(order)
+        finally:
+            if not self._cgroups.step_out():
+                self.complain(f"{attempt.id}: the runner cannot leave {attempt.cgroup}: its tree goes by the marker")
+                attempt.cgroup = None
 
     def _watch_child(self, attempt: Attempt) -> None:
         assert attempt.pid is not None
