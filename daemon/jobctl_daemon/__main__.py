@@ -12,6 +12,7 @@ from jobctl.errors import InternalError, JobctlError
 from jobctl.paths import Places, checked_socket_path, daemon_places
 from jobctl_daemon import filesystem, journal, settings
 from jobctl_daemon.background import detach
+from jobctl_daemon.build import build_id
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,7 +31,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="jobd", description="The daemon of jobctl: see jobd(8).")
     parser.add_argument("--foreground", action="store_true", help="stay in the foreground and log to stderr")
     parser.add_argument("--config", metavar="FILE", help="read FILE instead of jobd.toml in the config folder")
-    parser.add_argument("--version", action="version", version=f"jobd {__version__}")
+    parser.add_argument("--version", action="version", version=f"jobd {__version__} (build {build_id()})")
     return parser.parse_args(arguments)
 
 

@@ -21,6 +21,7 @@ from jobctl_daemon import loop, settings
 from jobctl_daemon.api.context import HostFacts, Services
 from jobctl_daemon.api.context import Settings as ApiSettings
 from jobctl_daemon.api.server import Server
+from jobctl_daemon.build import build_id
 from jobctl_daemon.execution.identity import boot_id, boot_key, user_by_uid
 from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.execution.pool import RunnerPool
@@ -65,7 +66,7 @@ class Daemon:
         self._store = SqliteStore(setup.places.database)
         self._logs = LogFiles(setup.places.runs_dir)
         self._pool = RunnerPool(setup.clock, self._reported, self._runner_lost)
-        self._runners = Runners(self._pool, setup.places.state_dir, __version__, setup.settings.runners)
+        self._runners = Runners(self._pool, setup.places.state_dir, build_id(), setup.settings.runners)
         self._supervisor = Supervisor.of(os.environ, os.getpid())
         self._api_settings = ApiSettings(slots=setup.settings.slots)
         self._desk = HealthDesk(setup.clock, self._health, setup.places.state_dir)
@@ -87,7 +88,7 @@ class Daemon:
         self._epoch = await store.take_epoch(socket.gethostname(), clock.now_ms())
         user = user_by_uid(setup.uid)
         host = Host(user, settings.login_path(root=setup.uid == 0))
-        node = Node(socket.gethostname(), boot_id(), __version__)
+        node = Node(socket.gethostname(), boot_id(), build_id())
         owner = Caller(uid=user.uid, name=user.name, all_owners=True)
         self._dispatch = Dispatch(store, clock, self._pool, self._logs, host, node)
         self._materialise = Materialise(store, clock, owner, self._epoch, self._dispatch.due)

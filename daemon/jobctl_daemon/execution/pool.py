@@ -20,7 +20,7 @@ class Flight:
 
     link: Link
     due_ms: int | None = None
-    """None for one that this daemon did not start itself."""
+    """None for one whose start lag is not measured: started by an earlier daemon, or late on purpose."""
     started: bool = False
     ended: bool = False
 
@@ -46,20 +46,20 @@ class RunnerPool:
         """Held from a claim's commit to its start message: in between nobody may judge the claim unknown."""
 
     # ── connections ──────────────────────────────────────────────
-    async def connect(self, path: str, version: str) -> Link:
+    async def connect(self, path: str, build: str) -> Link:
         """Connects to one runner and waits until it has told what it holds. OSError when nobody listens."""
         loop = asyncio.get_running_loop()
         _, link = await loop.create_unix_connection(lambda: Link(self._lines, self._lost), path)
-        hello = await link.greet(version)
+        hello = await link.greet(build)
         await link.listed.wait()
         self.links[hello.instance] = link
-        if hello.version != version:
+        if hello.version != build:
             link.drain()
         return link
 
-    def takers(self, version: str) -> list[Link]:
+    def takers(self, build: str) -> list[Link]:
         """The runners that take new work."""
-        return [link for link in self.links.values() if link.hello.version == version and not link.draining]
+        return [link for link in self.links.values() if link.hello.version == build and not link.draining]
 
     def close(self) -> None:
         """Lets go of the runners; their commands go on."""
@@ -68,9 +68,9 @@ class RunnerPool:
         self.links.clear()
 
     # ── attempts ─────────────────────────────────────────────────
-    def start(self, message: dict[str, Any], due_ms: int, version: str) -> None:
+    def start(self, message: dict[str, Any], due_ms: int | None, build: str) -> None:
         """Hands an attempt to the runner with the fewest starts under way."""
-        link = min(self.takers(version), key=lambda taker: taker.starting)
+        link = min(self.takers(build), key=lambda taker: taker.starting)
         link.starting += 1
         attempt = message["id"]
         self.flights[attempt] = Flight(link, due_ms)

@@ -15,12 +15,12 @@ _START_S = 20.0
 
 
 class Runners:
-    """Keeps `count` runners of this version connected, and older ones until they have drained."""
+    """Keeps `count` runners of this installation connected, and those of others until they have drained."""
 
-    def __init__(self, pool: RunnerPool, state_dir: str, version: str, count: int) -> None:
+    def __init__(self, pool: RunnerPool, state_dir: str, build: str, count: int) -> None:
         self._pool = pool
         self._state_dir = state_dir
-        self._version = version
+        self._build = build
         self.count = count
 
     async def ensure(self) -> None:
@@ -34,7 +34,7 @@ class Runners:
 
     def _wanted(self) -> list[str]:
         """The names of the runners that take work: one that drains keeps its name until it ends."""
-        names = (f"{self._version}-{number}" for number in itertools.count(1))
+        names = (f"{self._build}-{number}" for number in itertools.count(1))
         busy = (name for name in names if not self._drains(name))
         return list(itertools.islice(busy, self.count))
 
@@ -48,7 +48,7 @@ class Runners:
 
     async def _connected(self, instance: str) -> bool:
         try:
-            await self._pool.connect(self._socket(instance), self._version)
+            await self._pool.connect(self._socket(instance), self._build)
         except OSError:
             return False
         return True
@@ -57,7 +57,7 @@ class Runners:
         link = self._pool.links.get(instance)
         if link is None:
             try:
-                link = await self._pool.connect(self._socket(instance), self._version)
+                link = await self._pool.connect(self._socket(instance), self._build)
             except (OSError, DaemonError):
                 return  # nobody there any more: its records are found by the others
         if not link.draining:
@@ -65,7 +65,7 @@ class Runners:
 
     async def _start(self, instance: str) -> None:
         command = [sys.executable, "-I", "-m", "jobctl_daemon.runner", "--state", self._state_dir]
-        command += ["--instance", instance, "--program-version", self._version]
+        command += ["--instance", instance, "--program-version", self._build]
         process = await asyncio.create_subprocess_exec(
             *command,
             stdin=asyncio.subprocess.DEVNULL,

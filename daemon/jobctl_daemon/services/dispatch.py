@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from jobctl.clock import Clock
 from jobctl.errors import InvalidInput
+from jobctl.states import Trigger
 from jobctl_daemon.decide import admission
 from jobctl_daemon.decide.outcome import Result, finish
 from jobctl_daemon.execution.identity import user_by_name
@@ -18,6 +19,8 @@ from jobctl_daemon.wake import Wake
 ADMIT_BATCH = 500
 #: Claims of one commit: small enough that the first commands start while the next are being claimed.
 CLAIM_BATCH = 100
+#: What is started after its time on purpose says nothing about how quick the daemon is.
+_ON_TIME = frozenset({Trigger.SCHEDULE, Trigger.MANUAL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class Node:
 
     name: str
     boot_id: str
-    version: str
+    build: str
 
 
 class Dispatch:
@@ -76,7 +79,7 @@ class Dispatch:
 
     async def _claim(self, now_ms: int) -> int:
         free = min(self.slots - len(self._pool.flights), CLAIM_BATCH)
-        if free <= 0 or not self._pool.takers(self._node.version):
+        if free <= 0 or not self._pool.takers(self._node.build):
             return 0
         async with self._pool.handing_over:
             claims = await self._store.claim(now_ms, free, self._node.name, self._node.boot_id)
@@ -95,11 +98,12 @@ class Dispatch:
             return
         log = self._logs.create_dir(claim.run_id, claim.fence)
         message = start_message(claim, self._host, user, log)
-        if not self._pool.takers(self._node.version):  # the last runner went while this was claimed
+        if not self._pool.takers(self._node.build):  # the last runner went while this was claimed
             now_ms = self._clock.now_ms()
             await self._store.unclaim([(claim.run_id, claim.fence)], now_ms, now_ms, "no runner")
             return
-        self._pool.start(message, claim.due_ms, self._node.version)
+        measured = claim.trigger in _ON_TIME
+        self._pool.start(message, claim.due_ms if measured else None, self._node.build)
 
     async def _fail(self, claim: Claim, why: str) -> None:
         now_ms = self._clock.now_ms()
