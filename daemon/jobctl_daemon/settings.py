@@ -45,6 +45,9 @@ def read(path: str) -> Settings:
             table = tomllib.load(file)
     except FileNotFoundError:
         return Settings()
+    except PermissionError as error:
+        hint = "JOBCTL_HOME and XDG_CONFIG_HOME must be folders of your own"
+        raise InvalidInput(f"{path}: this user may not look there", hint) from error
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path} cannot be read: {error}", "mend the file, or move it away") from error
     return checked(table, path)
