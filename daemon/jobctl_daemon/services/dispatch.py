@@ -16,7 +16,7 @@ from jobctl_daemon.rows import Claim
 from jobctl_daemon.store import Store
 from jobctl_daemon.wake import Wake
 
-ADMIT_BATCH = 500
+ADMIT_BATCH = 100
 #: Claims of one commit: small enough that the first commands start while the next are being claimed.
 CLAIM_BATCH = 100
 #: What is started after its time on purpose says nothing about how quick the daemon is.

@@ -12,8 +12,8 @@ from jobctl_daemon.schedules import schedule_of
 from jobctl_daemon.store import Store
 from jobctl_daemon.wake import Wake
 
-#: Cursors read and expanded in one transaction.
-BATCH = 500
+#: Cursors read and expanded in one transaction: few enough that the first of a burst start while the rest is read.
+BATCH = 100
 
 
 class Materialise:
