@@ -109,7 +109,7 @@ def test_stop_leaves_commands_alone_and_says_how_many(daemon: RealDaemon, tmp_pa
         (["--wait", "--", "/bin/sh", "-c", "exit 7"], 7),
         (["--wait", "--", "/bin/sh", "-c", "kill -9 $$"], 137),
         (["--wait", "--timeout", "100ms", "--grace", "100ms", "--", "/bin/sh", "-c", "exec tail -f /dev/null"], 124),
-        (["--wait", "--", "/nonexistent/program"], 1),
+        (["--wait", "--", "/nonexistent/program"], 127),
         (["--follow", "--shell", "echo hi; exit 3"], 3),
     ],
 )

@@ -23,7 +23,8 @@ VARIES = (
     (r"\bat \d{4}-\d\d-\d\d \d\d:\d\d:\d\d [A-Z]+", "at <instant>"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", "<instant>"),
     (r"\b((Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?\d\d:\d\d(:\d\d)? UTC", "<clock>"),
-    (r"\b(\d+[dhm]\d\d[hms]|\d+s)\b(?= ago|$| so far)|(?<=in )\d+[a-z0-9]+|(?<=after )\d+\.\ds", "<span>"),
+    (r"\b(\d+[dhm]\d\d[hms]|\d+s)\b(?= ago|$| so far)|(?<=in )\d+[a-z0-9]+", "<span>"),
+    (r"(?<!late after )(?<=after )\d+(\.\d)?m?s", "<span>"),
     (r"\bpid \d+", "pid <pid>"),
     (r"\b[0-9a-f]{16}\b", "<uid>"),
     (r"(?<=m:)[0-9a-f]{16}", "<key>"),
@@ -31,7 +32,7 @@ VARIES = (
     (r"tzdata \d+[a-z]", "tzdata <version>"),
     (r"(half|99 %) within \S+ ms|at most \S+ ms", "<lag>"),
     (r" for \d+s,", " for <span>,"),
-    (r"\b0\.\ds\b", "<span>"),
+    (r"\b(0|1)\.\ds\b|\b\d+ms\b", "<span>"),
 )  # fmt: skip
 DAY = (
     'add backup --cron "0 3 * * *" --tz Europe/Berlin --tag nightly --note "ask ana" -- /bin/echo backed up',

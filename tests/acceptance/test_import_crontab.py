@@ -272,7 +272,7 @@ def test_an_import_is_exported_as_it_was(desk: Desk, daemon: RealDaemon) -> None
     lines = [line for line in target.read_bytes().split(b"\n") if line and not line.startswith(b"#")]
     kept = [line for line in MINE.split(b"\n") if line and b"jobd" not in line and b"odd" not in line]
     assert lines == kept[1:]
-    assert b"# not for cron: limited: cron has no timeout (5)" in target.read_bytes()
+    assert b"# not for cron: limited: cron has no timeout (5s)" in target.read_bytes()
     desk.jobctl("export", "crontab", "--to", str(target), code=5)
     exported = desk.jobctl("export", "crontab", "--tag", "crontab", "--system", "--json")
     assert exported["lines"] == 3

@@ -2,6 +2,8 @@
 
 # ruff: noqa: ARG001  the options are read together, as ctx.params
 
+import re
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +22,8 @@ EXAMPLES = (
     ("jobctl add --line '*/5 * * * * cd /srv && ./sync' --dry-run", "what a crontab line would become"),
 )
 
+_CRON_FIELDS = 5
+_CRON_FIELD = re.compile(r"[0-9*,/A-Za-z-]{1,40}")
 OVERLAPS = ("allow", "skip")
 MISFIRES = ("once", "all", "skip")
 
@@ -140,13 +144,13 @@ def verb(
     """Add a job. The command behind -- is run as it is, without a shell; --shell LINE runs a line."""
     session: Session = ctx.obj
     name, extra = (words[0], words[1:]) if words else (None, [])
-    draft.unexpected(extra, "add " + (name or "NAME"))
+    _expected(words or [], extra, ctx.params["cron"])
     body = _body(session, {**ctx.params, "name": name})
     client = session.reader() if dry_run else session.writer()
     if dry_run:
-        show_added(session, client.preview_job(body), stored=False)
+        show_added(session, draft.told(lambda: client.preview_job(body)), stored=False)
         return
-    job = client.create_job(body, idempotency_key)
+    job = draft.told(lambda: client.create_job(body, idempotency_key))
     if quiet:
         session.render.line(str(job["id"]))
     elif session.render.machine:
@@ -164,9 +168,11 @@ def _body(session: Session, options: dict[str, Any]) -> dict[str, Any]:
         raise InvalidInput("--line has a command already", "leave -- COMMAND and --shell out", field="--line")
     body: dict[str, Any] = draft.plain(options)
     body |= {"target": read.pop("target", None) or draft.target(session, options["shell"]), "source": "cli"}
+    if options["stdin"] is not None and options["payload"] is not None:
+        raise InvalidInput("--stdin and --payload are two inputs", "leave one of them out", field="--payload")
     if read.get("stdin") is not None:
         body["stdin"] = read["stdin"]
-    plan = _schedule(session, options, read.get("schedule", {}))
+    plan = _schedule(session, options, read.get("schedule", {}), body["target"])
     if plan:
         body["schedule"] = plan
     if options["tz"] is not None:
@@ -179,9 +185,11 @@ def _body(session: Session, options: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
-def _schedule(session: Session, options: dict[str, Any], of_line: dict[str, Any]) -> dict[str, Any]:
+def _schedule(
+    session: Session, options: dict[str, Any], of_line: dict[str, Any], target: dict[str, Any]
+) -> dict[str, Any]:
     """At most one of the kinds of schedule, and how it is carried out."""
-    at = draft.moment(session, options["at"], options["after"], options["tz"])
+    at = draft.moment(session, options, draft.run_now(target))
     kinds: dict[str, Any] = {
         "--line": of_line or None,
         "--cron": options["cron"],
@@ -205,6 +213,24 @@ def _schedule(session: Session, options: dict[str, Any], of_line: dict[str, Any]
         if options[name] is not None:
             plan[name] = options[name]
     return plan
+
+
+def _expected(words: list[str], extra: list[str], cron: str | None) -> None:
+    """One word is the name. More are the rest of an expression without quotes (its `*` may be names of files by now),
+    or the command.
+    """
+    if cron is not None and words and not cron.startswith("@") and len(cron.split()) < _CRON_FIELDS:
+        fields = [*cron.split(), *words[len(cron.split()) - _CRON_FIELDS :]]
+        plain = len(fields) == _CRON_FIELDS and all(_CRON_FIELD.fullmatch(field) for field in fields)
+        example = " ".join(fields) if plain else "0 3 * * *"
+        if extra or plain:
+            raise InvalidInput(
+                f"--cron takes one argument, and {cron!r} is not all of it",
+                f'put the expression in quotes: --cron "{example}"',
+                field="--cron",
+            )
+    if extra:
+        draft.refuse_words(extra, f"add {words[0]}", " ".join(map(quote, extra)))
 
 
 def _checked_cron(text: str) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from jobctl.cli import describe
 from jobctl.cli.session import Session
-from jobctl.cli.times import Viewer, milliseconds, of_fire, span
+from jobctl.cli.times import Viewer, duration, milliseconds, of_fire
 
 _INDENT = 12
 _PROMISE = (
@@ -56,7 +56,9 @@ def _facts(job: dict[str, Any], preview: dict[str, Any], viewer: Viewer) -> list
 def policy(job: dict[str, Any]) -> str:
     """What holds for its runs, defaults included."""
     misfire = f"misfire {job['misfire']}"
-    if job["misfire_within"]:
+    if (job.get("schedule") or {}).get("at"):
+        misfire = "however late"  # a one-shot has no window
+    elif job["misfire_within"]:
         misfire += f" within {duration(job['misfire_within'])}"
     return " · ".join(
         [
@@ -70,17 +72,8 @@ def policy(job: dict[str, Any]) -> str:
     )
 
 
-def duration(seconds: float) -> str:
-    """`24h`, `90s`, `1m30s`: without units that are zero."""
-    if seconds and seconds % 3600 == 0 and seconds <= 48 * 3600:
-        return f"{int(seconds // 3600)}h"
-    if seconds and seconds % 60 == 0 and seconds < 3600:
-        return f"{int(seconds // 60)}m"
-    return f"{seconds:g}s" if seconds < 60 else span(seconds)
-
-
 def _past(job: dict[str, Any], viewer: Viewer) -> list[str]:
     at = (job.get("schedule") or {}).get("at")
-    if at and milliseconds(at) < viewer.now_ms:
+    if at and milliseconds(at) < viewer.now_ms and not job["last_run"]:
         return [f"{viewer.full(at)} has passed: it runs now"]
     return []

@@ -4,7 +4,7 @@ from signal import Signals
 from typing import Any
 
 from jobctl.cli.table import Cell
-from jobctl.cli.times import Viewer, milliseconds, span, took
+from jobctl.cli.times import Viewer, duration, milliseconds, span, took
 
 _STATE_STYLES = {
     "failed": "bad", "parked": "bad", "succeeded": "good", "running": "good", "paused": "warn", "skipped": "warn",
@@ -46,6 +46,16 @@ def outcome(run: dict[str, Any]) -> str:
     return kind or "failed"
 
 
+def ended(run: dict[str, Any]) -> str:
+    """As `outcome`, and what a table has no room for: why it could not start, who cancelled it."""
+    text, reason = outcome(run), str(run.get("reason") or "")
+    if text == _CLASS_WORDS["spawn_error"] and reason:
+        return f"{text}: {reason.removeprefix('it could not be started: ')}"
+    if text == "cancelled" and reason.startswith("cancelled by "):
+        return reason
+    return text
+
+
 def target(job: dict[str, Any]) -> str:
     """The command as a person would type it."""
     what = job["target"]
@@ -64,7 +74,7 @@ def schedule(job: dict[str, Any]) -> str:
     if plan.get("cron"):
         return str(plan["cron"])
     if plan.get("every"):
-        return f"every {span(plan['every'])}" if plan["every"] >= 1 else f"every {plan['every']}s"
+        return f"every {duration(plan['every'])}"
     if plan.get("at"):
         return "once"
     return "on boot" if plan.get("on_boot") else "on start" if plan.get("on_start") else "by hand"

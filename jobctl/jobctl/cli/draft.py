@@ -1,14 +1,17 @@
 """From the options of `add` and `run` to the body of a request, and the option types that both share."""
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 
 from jobctl.cli.session import Session
-from jobctl.cli.times import rfc3339
+from jobctl.cli.times import rfc3339, span
 from jobctl.errors import InvalidInput
+
+T = TypeVar("T")
 
 WHEN = "When"
 WHAT = "What and as whom"
@@ -67,6 +70,19 @@ Key = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="print the id only")]
 
+_PAST_MS_MAX = 60_000
+#: What a field of the API is on the command line, where the two differ in more than the dashes.
+_OPTIONS = {name: "--" + name.replace("_", "-") for name in (
+    "env_file", "misfire_within", "late_after", "log_max", "dst_gap", "dst_overlap", "jitter", "every", "cron", "at",
+    "on_boot", "on_start", "timeout", "grace", "overlap", "misfire", "umask", "nice", "user", "cwd", "env", "stdin",
+    "note", "shell",
+)} | {"payload_ref": "--payload", "run_at": "--at", "timezone": "--tz", "tags": "--tag"}  # fmt: skip
+_FIELDS = re.compile(
+    r"(?<![\w-])(?:schedule\.|target\.)?(?P<field>payload_ref|run_at|env_file|misfire_within|late_after|log_max"
+    r"|dst_gap|dst_overlap|on_boot|on_start|timezone(?= is)|(?<=target\.)shell"
+    r"|(?<=schedule\.)(?:at|every|cron|jitter))\b"
+)
+
 #: Options that go into the body under their own name, as they were written.
 _PLAIN = ("name", "stdin", "user", "umask", "nice", "timeout", "grace", "late_after", "overlap", "misfire",
           "misfire_within", "log_max", "note")  # fmt: skip
@@ -96,8 +112,12 @@ def choice(option: str, value: str | None, allowed: Sequence[str]) -> None:
         raise InvalidInput(f"{option} {value!r} is none of {', '.join(allowed)}", "see jobctl add --help", field=option)
 
 
-def moment(session: Session, at: str | None, after: str | None, zone: str | None) -> str | None:
-    """The instant of `--at` or `--in`, in RFC 3339."""
+def moment(session: Session, options: Mapping[str, Any], now_instead: str) -> str | None:
+    """The instant of `--at` or `--in`, in RFC 3339.
+
+    One that has passed is a slip, and refused, unless a key says that this may be a repetition: it must get its job.
+    """
+    at, after, zone = (options[name] for name in ("at", "after", "tz"))
     if at is None and after is None:
         return None
     from jobctl.schedule import host_zone, parse_duration, parse_when
@@ -106,7 +126,38 @@ def moment(session: Session, at: str | None, after: str | None, zone: str | None
     if after is not None:
         return rfc3339(now_ms + named("--in", lambda: parse_duration(after)))
     assert at is not None
-    return rfc3339(named("--at", lambda: parse_when(at, now_ms, zone or host_zone()[0])))
+    at_ms = int(named("--at", lambda: parse_when(at, now_ms, zone or host_zone()[0])))
+    if at_ms < now_ms - _PAST_MS_MAX and options["idempotency_key"] is None:
+        raise InvalidInput(
+            f"--at {at}: that was {span((now_ms - at_ms) / 1000)} ago", f"for now: {now_instead}", field="--at"
+        )
+    return rfc3339(at_ms)
+
+
+def run_now(target: Mapping[str, Any]) -> str:
+    """The command line that runs a target at once."""
+    from shlex import join, quote
+
+    if target.get("shell") is not None:
+        return f"jobctl run --shell {quote(target['shell'])}"
+    return f"jobctl run -- {join(target['command'])}"
+
+
+def told(ask: Callable[[], T]) -> T:
+    """What `ask` returns; an error of the API says which option it is about, not which field."""
+    try:
+        return ask()
+    except InvalidInput as error:
+        field = str(error.details.get("field") or "").removeprefix("schedule.").removeprefix("target.")
+        option = _OPTIONS.get(field.partition(".")[0])
+        message, hint = _FIELDS.sub(_as_option, error.message), _FIELDS.sub(_as_option, error.hint)
+        if option is not None and option not in message:
+            message = f"{option}: {message}"
+        raise InvalidInput(message, hint, field=option or error.field) from error
+
+
+def _as_option(match: re.Match[str]) -> str:
+    return _OPTIONS[match["field"]]
 
 
 def named(option: str, read: Any) -> Any:
@@ -137,10 +188,8 @@ def path(text: str | None) -> str | None:
     return None if text is None else os.path.abspath(text)
 
 
-def unexpected(extra: Sequence[str], verb: str) -> None:
-    """Words that are neither the name nor behind `--`."""
-    if extra:
-        raise InvalidInput(
-            f"{extra[0]!r} is not expected here",
-            f"put the command behind --, as in: jobctl {verb} -- {' '.join(extra)}",
-        )
+def refuse_words(extra: Sequence[str], verb: str, command: str) -> NoReturn:
+    """Words that are neither the name nor behind `--`: most likely the command."""
+    raise InvalidInput(
+        f"{extra[0]!r} is not expected here", f"put the command behind --, as in: jobctl {verb} -- {command}"
+    )

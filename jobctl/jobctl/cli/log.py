@@ -46,7 +46,7 @@ def verb(
         run = until_started(session, client, run)
     if not run["started_at"] and run["state"] != "running":
         raise NotFound(
-            f"run {run['id']} of {run['job']} has no log: {describe.outcome(run)}", f"see jobctl why {run['job']}"
+            f"run {run['id']} of {run['job']} has no log: {describe.ended(run)}", f"see jobctl show {run['id']} --run"
         )
     begin = _begin(client, run, attempt, offset, tail)
     if session.render.output in {"json", "ndjson"}:
@@ -103,5 +103,5 @@ def _json(
 
 def _say_end(session: Session, run: dict[str, Any]) -> None:
     taken = describe.run_time(run, session.viewer)
-    state = "running" if is_active(run) else describe.outcome(run)
+    state = "running" if is_active(run) else describe.ended(run)
     session.render.word(f"run {run['id']} of {run['job']}: {state}" + (f", {taken}" if taken else ""))

@@ -15,6 +15,7 @@ Nothing heavy is imported here: `--version` and `--help` are answered before Typ
 | 8 | versions do not match |
 | 70 | a bug of ours |
 | 124 | timed out |
+| 126, 127 | its program could not be started; there is no such program |
 | 130 | interrupted |
 
 `wait`, `run --wait` and `run --follow` end with the command's own code, 128 + N for signal N.
@@ -40,6 +41,8 @@ TROUBLE = 1
 USAGE = 2
 BUG = 70
 TIMED_OUT = 124
+NOT_STARTED = 126
+NO_PROGRAM = 127
 SIGNALLED = 128
 INTERRUPTED = 130
 
@@ -112,6 +115,8 @@ def code_of_run(run: "dict[str, object]") -> int:
         return TIMED_OUT
     if run["state"] != "failed":
         return TROUBLE
+    if run.get("class") == "spawn_error":
+        return NO_PROGRAM if "ENOENT: program " in str(run.get("reason")) else NOT_STARTED
     code, signal = run.get("exit_code"), run.get("signal")
     if isinstance(signal, int):
         return SIGNALLED + signal

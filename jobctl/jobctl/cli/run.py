@@ -3,6 +3,7 @@
 # ruff: noqa: ARG001  the options are read together, as ctx.params
 
 import os
+from shlex import quote as shell_word
 from typing import Annotated, Any
 
 import typer
@@ -57,7 +58,8 @@ def verb(
     """Run a job now, or a command once. A run goes on when you stop watching it."""
     session: Session = ctx.obj
     job, extra = (words[0], words[1:]) if words else (None, [])
-    draft.unexpected(extra, "run")
+    if extra:
+        draft.refuse_words(extra, "run", " ".join(map(shell_word, words or ())))
     client = session.writer()
     run = _of_job(session, client, job, ctx.params) if job else _of_command(session, client, ctx.params)
     _announce(session, run, quiet=quiet, watched=wait or follow)
@@ -90,10 +92,10 @@ def _of_job(session: Session, client: Client, job: str, options: dict[str, Any])
     if session.command is not None or given:
         what = "-- COMMAND" if session.command is not None else "--" + given[0].replace("_", "-")
         raise InvalidInput(f"{what} is for a command of its own, and {job!r} is a job", "leave one of them out")
-    at = draft.moment(session, options["at"], options["after"], options["tz"])
+    at = draft.moment(session, options, f"jobctl run {job}")
     body = {"run_at": at} if at else {}
     try:
-        return client.trigger(job, body, options["idempotency_key"])
+        return draft.told(lambda: client.trigger(job, body, options["idempotency_key"]))
     except NotFound:
         find_job(client, job)  # names the nearest
         raise
@@ -107,8 +109,9 @@ def _of_command(session: Session, client: Client, options: dict[str, Any]) -> di
     body |= {"target": draft.target(session, options["shell"]), "cwd": draft.path(options["cwd"]) or os.getcwd()}
     taken = {"PATH": environ["PATH"]} if environ.get("PATH") else {}
     body["env"] = taken | draft.variables(options["env"] or (), environ)
-    at = draft.moment(session, options["at"], options["after"], options["tz"])
-    return client.create_run(body | ({"run_at": at} if at else {}), options["idempotency_key"])
+    at = draft.moment(session, options, draft.run_now(body["target"]))
+    body |= {"run_at": at} if at else {}
+    return draft.told(lambda: client.create_run(body, options["idempotency_key"]))
 
 
 def _announce(session: Session, run: dict[str, Any], *, quiet: bool, watched: bool) -> None:
@@ -141,6 +144,6 @@ def end(session: Session, run: dict[str, Any], *, quiet: bool = False) -> None:
     elif not quiet and not is_active(run):
         taken = describe.run_time(run, session.viewer)
         session.render.word(
-            f"run {run['id']} of {run['job']}: {describe.outcome(run)}" + (f" after {taken}" if taken else "")
+            f"run {run['id']} of {run['job']}: {describe.ended(run)}" + (f" after {taken}" if taken else "")
         )
     raise CommandEnded(run)

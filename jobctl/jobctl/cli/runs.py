@@ -1,13 +1,16 @@
 """`jobctl runs`: the history, newest first, active runs included."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
 from jobctl.cli import describe
-from jobctl.cli.select import find_job
+from jobctl.cli.select import no_such, runs_called
 from jobctl.cli.session import Session, instant
 from jobctl.cli.table import Cell, Column
+from jobctl.client.sync import Client
+from jobctl.errors import NotFound
 
 EXAMPLES = (
     ("jobctl runs", "what ran lately"),
@@ -21,7 +24,13 @@ FIELDS = (
 )  # fmt: skip
 _COLUMNS = (Column("RUN", right=True), Column("JOB", shrinks=8), Column("STARTED", drops=2), Column("TOOK", drops=3),
             Column("RESULT"), Column("TRIGGER", drops=1))  # fmt: skip
-_WIDE = (*_COLUMNS, Column("SCHEDULED"), Column("ATTEMPT", right=True), Column("KEY", shrinks=12))
+_WIDE = (
+    *_COLUMNS,
+    Column("SCHEDULED"),
+    Column("ATTEMPT", right=True),
+    Column("KEY", shrinks=12),
+    Column("REASON", shrinks=12),
+)
 
 
 def verb(
@@ -42,13 +51,22 @@ def verb(
     session: Session = ctx.obj
     client = session.reader()
     filters = {"state": state, "since": instant(session, since, past=True, option="--since")}
-    if job is None:
-        runs = client.runs(limit=limit, **filters)
-    else:
-        runs = client.job_runs(find_job(client, job)["id"], limit=limit, **filters)
+    runs = client.runs(limit=limit, **filters) if job is None else _of(client, job, limit, filters)
     session.render.listing(
         runs, name=lambda run: str(run["id"]), fields=FIELDS, show=lambda items: show_table(session, items)
     )
+
+
+def _of(client: Client, name: str, limit: int, filters: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Of a job; without one, runs that had such a name: their job is gone, or they were commands run once."""
+    try:
+        job = client.job(name)
+    except NotFound as error:
+        found = list(runs_called(client, name, limit, **filters))
+        if not found and next(runs_called(client, name, 1), None) is None:
+            raise no_such(client, name, error) from error
+        return iter(found)
+    return client.job_runs(job["id"], limit=limit, **filters)
 
 
 def show_table(session: Session, runs: list[dict[str, Any]]) -> None:
@@ -66,6 +84,11 @@ def show_table(session: Session, runs: list[dict[str, Any]]) -> None:
         row = [run["id"], run["job"], Cell(f"{viewer.clock(at)}, {relative}", relative),
                describe.run_time(run, viewer), result, run["trigger"]]  # fmt: skip
         if wide:
-            row += [viewer.full(run["scheduled_at"]), f"{run['attempt']}/{run['max_attempts']}", run["key"]]
+            row += [
+                viewer.full(run["scheduled_at"]),
+                f"{run['attempt']}/{run['max_attempts']}",
+                run["key"],
+                run["reason"],
+            ]
         rows.append(row)
     render.table(_WIDE if wide else _COLUMNS, rows)

@@ -1,6 +1,7 @@
 """Which jobs a verb is about: the same arguments and options in every verb that takes several."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -79,6 +80,8 @@ def no_such(client: Client, name: str, error: NotFound, kind: str = "job") -> No
     known = [str(job["name"]) for job in client.jobs(limit=1000)]
     near = get_close_matches(name, known, n=1, cutoff=0.5)
     guess = f"closest: {near[0]}" if near else "see jobctl ls"
+    if name.isdigit():
+        return NotFound(f"there is no {kind} {name}", "see jobctl ls", details=error.details)
     return NotFound(f"there is no {kind} {name!r}", guess, details=error.details)
 
 
@@ -92,11 +95,26 @@ def find_run(client: Client, text: str) -> Json:
     try:
         job = client.job(text)
     except NotFound as error:
-        raise no_such(client, text, error, "run" if text.isdigit() else "job or run") from error
+        run = next(runs_called(client, text), None)
+        if run is None:
+            raise _no_such_run(client, text, error) from error
+        return run
     run = next(iter(client.job_runs(job["id"], limit=1)), None)
     if run is None:
         raise NotFound(f"{job['name']} has not run yet", f"run it now: jobctl run {job['name']}")
     return run
+
+
+def runs_called(client: Client, name: str, limit: int | None = None, **filters: Any) -> Iterator[Json]:
+    """Runs by the name that their job had, newest first: of commands run once, and of jobs that were removed."""
+    found = (run for run in client.runs(q=name, **filters) if run["job"] == name)
+    return islice(found, limit)
+
+
+def _no_such_run(client: Client, text: str, error: NotFound) -> NotFound:
+    if text.isdigit():
+        return NotFound(f"there is no run {text}", "see jobctl runs", details=error.details)
+    return no_such(client, text, error, "job or run")
 
 
 def active_runs(client: Client, text: str) -> list[Json]:
@@ -106,11 +124,31 @@ def active_runs(client: Client, text: str) -> list[Json]:
             return [client.run(text)]
         except NotFound:
             pass
-    job = find_job(client, text)
+    try:
+        job = client.job(text)
+    except NotFound as error:
+        return [_only(_active_called(client, text, error), text)]
     runs = [run for run in client.job_runs(job["id"], limit=100) if not run["finished_at"] and run["state"] in _ACTIVE]
     if not runs:
         raise Conflict(f"{job['name']} has no active run", f"see its history: jobctl runs {job['name']}")
     return runs
+
+
+def _active_called(client: Client, name: str, error: NotFound) -> list[Json]:
+    runs = list(runs_called(client, name, state=",".join(_ACTIVE)))
+    if not runs and next(runs_called(client, name, 1), None) is not None:
+        raise Conflict(f"no run of {name} is active", f"see its history: jobctl runs {name}")
+    if not runs:
+        raise _no_such_run(client, name, error) from error
+    return runs
+
+
+def _only(runs: list[Json], name: str) -> Json:
+    """Commands that merely have a name in common are not stopped together."""
+    if len(runs) > 1:
+        ids = " ".join(str(run["id"]) for run in runs)
+        raise Conflict(f"{len(runs)} runs of {name} are active: {ids}", "name those you mean by their ids")
+    return runs[0]
 
 
 _ACTIVE = ("scheduled", "ready", "running")

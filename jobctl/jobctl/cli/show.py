@@ -6,9 +6,9 @@ import typer
 
 from jobctl.cli import describe
 from jobctl.cli.added import policy
-from jobctl.cli.select import find_job, find_run
+from jobctl.cli.select import find_run, no_such, runs_called
 from jobctl.cli.session import Session
-from jobctl.cli.times import of_fire, took
+from jobctl.cli.times import duration, of_fire, took
 from jobctl.client.sync import Client
 from jobctl.errors import InvalidInput, NotFound
 
@@ -21,6 +21,8 @@ EXAMPLES = (
 _RUNS = 5
 _FIRES = 3
 _INDENT = 13
+#: A new process counts what its parent had, so that a smaller value says nothing of the command.
+_RUNNER_BYTES = 16_000_000
 
 Fact = tuple[str, str]
 
@@ -38,8 +40,14 @@ def verb(
     client = session.reader()
     if run or (not job and which.isdigit() and not _is_job(client, which)):
         _show_run(session, client, find_run(client, which))
-    else:
-        _show_job(session, client, find_job(client, which))
+        return
+    try:
+        _show_job(session, client, client.job(which))
+    except NotFound as error:
+        found = None if job else next(runs_called(client, which, 1), None)
+        if found is None:
+            raise no_such(client, which, error) from error
+        _show_run(session, client, found)
 
 
 def _is_job(client: Client, ident: str) -> bool:
@@ -95,7 +103,7 @@ def _job_facts(session: Session, job: dict[str, Any], preview: dict[str, Any]) -
 
 
 def _extras(plan: dict[str, Any]) -> list[Fact]:
-    words = [f"jitter up to {plan['jitter']:g}s"] if plan.get("jitter") else []
+    words = [f"jitter up to {duration(plan['jitter'])}"] if plan.get("jitter") else []
     words += [
         f"{name.replace('_', ' ')} {plan[name]}"
         for name in ("dst_gap", "dst_overlap")
@@ -110,7 +118,7 @@ def _run_lines(session: Session, runs: list[dict[str, Any]]) -> list[Fact]:
     for index, run in enumerate(runs):
         taken = describe.run_time(run, viewer)
         at = viewer.both(run["started_at"] or run["due_at"])
-        text = f"run {run['id']}  {describe.outcome(run)}" + (f" after {taken}" if run["finished_at"] and taken else "")
+        text = f"run {run['id']}  {describe.ended(run)}" + (f" after {taken}" if run["finished_at"] and taken else "")
         lines.append(("last" if index == 0 else "", f"{text}   {at}"))
     return lines or [("last", "has not run yet")]
 
@@ -120,7 +128,7 @@ def _show_run(session: Session, client: Client, run: dict[str, Any]) -> None:
     if render.machine:
         _machine(session, run, str(run["id"]))
         return
-    render.line(f"run {run['id']} of {run['job']}   {describe.outcome(run)}")
+    render.line(f"run {run['id']} of {run['job']}   {describe.ended(run)}")
     _print(session, _run_facts(session, run))
     for attempt in client.attempts(run["id"]):
         _print(session, _attempt_facts(session, attempt))
@@ -137,7 +145,7 @@ def _run_facts(session: Session, run: dict[str, Any]) -> list[Fact]:
             facts.append((label, viewer.both(run[f"{label}_at"]) + late))
     if describe.run_time(run, viewer):
         facts.append(("took", describe.run_time(run, viewer)))
-    if run["reason"]:
+    if run["reason"] and describe.ended(run) == describe.outcome(run):
         facts.append(("reason", run["reason"]))
     if run["coalesced"]:
         facts.append(("stands for", f"{run['coalesced']} more occurrences"))
@@ -149,7 +157,7 @@ def _attempt_facts(session: Session, attempt: dict[str, Any]) -> list[Fact]:
     words = [f"pid {attempt['pid']}" if attempt["pid"] else "not started"]
     if attempt["cpu"] is not None:
         words.append(f"cpu {took(attempt['cpu'])}")
-    if attempt["max_rss"]:
+    if (attempt["max_rss"] or 0) > _RUNNER_BYTES:
         words.append(f"memory at least {describe.size(attempt['max_rss'])}")
     if attempt["log_size"] is not None:
         dropped = f", {describe.size(attempt['log_dropped'])} of it dropped" if attempt["log_dropped"] else ""

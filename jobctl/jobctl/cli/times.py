@@ -9,6 +9,7 @@ from typing import Final
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _LONG: Final = 48 * _HOUR
+_YEAR: Final = 365 * _DAY
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -29,7 +30,7 @@ def rfc3339(at_ms: int) -> str:
 
 
 def span(seconds: float) -> str:
-    """`19s`, `2m19s`, `23h47m`, `6d22h`: two units at most, whole seconds."""
+    """`19s`, `2m19s`, `23h47m`, `6d22h`, `6y330d`: two units at most, whole seconds."""
     whole = int(abs(seconds))
     if whole < _MINUTE:
         return f"{whole}s"
@@ -37,12 +38,33 @@ def span(seconds: float) -> str:
         return f"{whole // _MINUTE}m{whole % _MINUTE:02d}s"
     if whole < _LONG:
         return f"{whole // _HOUR}h{whole % _HOUR // _MINUTE:02d}m"
+    if whole >= 2 * _YEAR:
+        return f"{whole // _YEAR}y{whole % _YEAR // _DAY:03d}d"
     return f"{whole // _DAY}d{whole % _DAY // _HOUR:02d}h"
 
 
 def took(seconds: float) -> str:
-    """How long something ran: `0.4s` below ten seconds, else as `span`."""
+    """How long something ran: `12ms` below a second, `1.4s` below ten, else as `span`."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f}ms"
     return f"{seconds:.1f}s" if seconds < 10 else span(seconds)
+
+
+def duration(seconds: float) -> str:
+    """A duration as it may be written: `5m`, `90s`, `24h`, `1h30m5s`, exactly and without units that are zero."""
+    whole, rest_ms = divmod(round(seconds * 1000), 1000)
+    if rest_ms == 0 and whole < 2 * _MINUTE and whole % _MINUTE:
+        return f"{whole}s"
+    if rest_ms == 0 and 0 < whole <= _LONG and whole % _HOUR == 0:
+        return f"{whole // _HOUR}h"
+    parts = []
+    for unit, size in (("d", _DAY), ("h", _HOUR), ("m", _MINUTE), ("s", 1)):
+        number, whole = divmod(whole, size)
+        if number:
+            parts.append(f"{number}{unit}")
+    if rest_ms:
+        parts.append(f"{rest_ms}ms")
+    return "".join(parts) or "0s"
 
 
 class Viewer:

@@ -37,6 +37,8 @@ Exit codes
   8    versions of client and daemon do not match
   70   a bug of jobctl
   124  timed out
+  126  run --wait: its program could not be started
+  127  run --wait: there is no such program
   130  interrupted
 
   wait, run --wait and run --follow end with the command's own code: 128 + N when signal N killed it, 124 when it timed
@@ -61,7 +63,8 @@ What a command sees
   JOBCTL_ATTEMPT        1, 2, …
   JOBCTL_FENCE          grows with every attempt; refuse smaller ones
   JOBCTL_SCHEDULED_AT   the time it is for, with zone
-  PATH, HOME, SHELL, LOGNAME, USER, LANG=C.UTF-8, and what --env and --env-file give; nothing of yours or the daemon's
+  PATH, HOME, SHELL, LOGNAME, USER, LANG=C.UTF-8, PYTHONUNBUFFERED=1, and what --env and --env-file give;
+  nothing of yours or the daemon's
 """
 
 _FORMAT = """\

@@ -28,6 +28,14 @@ _SCHEDULE_BEYOND_CRON: Mapping[str, tuple[object, ...]] = {
     "dst_gap": ("auto",),
     "dst_overlap": ("auto",),
 }
+#: Fields in the words of `jobctl add`.
+_WORDS: Mapping[str, str] = {
+    "payload_ref": "--payload",
+    "env_file": "--env-file",
+    "dst_gap": "--dst-gap",
+    "dst_overlap": "--dst-overlap",
+}
+_DURATIONS = ("timeout", "jitter")
 _POSIX_SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"})
 
 
@@ -201,11 +209,20 @@ def _schedule_text(job: Job) -> str:
 def _check_beyond(job: Job) -> None:
     for name, silent in _BEYOND_CRON.items():
         if job.get(name) not in silent:
-            raise _Inexpressible(f"cron has no {name.replace('_', ' ')} ({shown(str(job[name]))})")
+            raise _Inexpressible(f"cron has no {_WORDS.get(name, name)} ({_value(name, job[name])})")
     schedule = job.get("schedule") or {}
     for name, silent in _SCHEDULE_BEYOND_CRON.items():
         if schedule.get(name, silent[0]) not in silent:
-            raise _Inexpressible(f"cron has no {name.replace('_', ' ')} ({shown(str(schedule[name]))})")
+            raise _Inexpressible(f"cron has no {_WORDS.get(name, name)} ({_value(name, schedule[name])})")
+
+
+def _value(name: str, value: object) -> str:
+    """As the option of that name takes it."""
+    if name in _DURATIONS and isinstance(value, int | float):
+        from jobctl.schedule import format_duration
+
+        return format_duration(round(value * 1000))
+    return shown(str(value))
 
 
 def _with_directory(job: Job, env: Mapping[str, str], command: str) -> str:

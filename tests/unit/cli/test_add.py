@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from unit.cli.conftest import Cli
-from unit.client.fake_daemon import FakeDaemon
+from unit.client.fake_daemon import FakeDaemon, problem
 
 
 def added(cli: Cli, daemon: FakeDaemon, *argv: str, **environ: str) -> dict[str, Any]:
@@ -103,7 +103,53 @@ def test_a_dry_run_only_says_so(cli: Cli, daemon: FakeDaemon) -> None:
 
 def test_by_hand_only_and_a_time_that_has_passed(cli: Cli) -> None:
     assert "by hand only" in cli("add", "x", "--", "true").out
-    assert "has passed: it runs now" in cli("add", "y", "--at", "2020-01-01T00:00Z", "--", "true").err
+    just_now = "2026-11-29T02:12:20Z"
+    assert "has passed: it runs now" in cli("add", "y", "--at", just_now, "--", "true").err
+
+
+@pytest.mark.parametrize("verb", [("add", "y"), ("run",)])
+def test_a_time_long_past_is_a_slip(cli: Cli, daemon: FakeDaemon, verb: tuple[str, ...]) -> None:
+    refused = cli(*verb, "--at", "2020-01-01T00:00Z", "--", "date", "-u")
+    assert refused.code == 2
+    assert "--at 2020-01-01T00:00Z: that was 6y" in refused.err
+    assert "jobctl run -- date -u" in refused.err
+    assert not [asked for asked in daemon.asked if asked.method == "POST"]
+
+
+def test_a_repetition_under_a_key_gets_its_job(cli: Cli) -> None:
+    assert cli("add", "y", "--at", "2020-01-01T00:00Z", "--key", "k", "--", "true").code == 0
+    assert "jobctl run backup" in cli("run", "backup", "--at", "2020-01-01T00:00Z").err
+
+
+@pytest.mark.parametrize(
+    ("argv", "hint"),
+    [
+        (("run", "sleep", "100"), "jobctl run -- sleep 100"),
+        (("add", "q", "date", "now"), "jobctl add q -- date now"),
+        (("add", "q", "--cron", "0", "3", "*", "*", "*", "--", "date"), '--cron "0 3 * * *"'),
+        (("add", "--cron", "*/5", "3", "*", "*", "*", "--", "date"), '--cron "*/5 3 * * *"'),
+        (("add", "q", "--cron", "0", "3", "a file.txt", "b", "--", "date"), '--cron "0 3 * * *"'),
+        (("add", "q", "--stdin", "a", "--payload", "b", "--", "cat"), "leave one of them out"),
+    ],
+)
+def test_hints_can_be_followed(cli: Cli, argv: tuple[str, ...], hint: str) -> None:
+    refused = cli(*argv)
+    assert (refused.code, hint in refused.err) == (2, True), refused
+
+
+@pytest.mark.parametrize(
+    ("message", "field", "said"),
+    [
+        ("'x' is not a size", "log_max", "--log-max: 'x' is not a size"),
+        ("'x' is not a duration", "schedule.jitter", "--jitter: 'x' is not a duration"),
+        ("timezone is 'A' and schedule.timezone is 'B'", "timezone", "--tz is 'A' and --tz is 'B'"),
+        ("give stdin or payload_ref", "payload_ref", "give stdin or --payload"),
+        ("'a b' cannot be a job's name", "name", "error: 'a b' cannot be a job's name"),
+    ],
+)
+def test_errors_of_the_api_say_which_option(cli: Cli, daemon: FakeDaemon, message: str, field: str, said: str) -> None:
+    daemon.override("POST", "/v1/jobs", lambda _asked, _match: problem(422, "invalid_input", message, "", field))
+    assert said in cli("add", "x", "--", "true").err
 
 
 def test_run_a_command_here(cli: Cli, daemon: FakeDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from jobctl.cli.width import width
 from unit.cli.conftest import Cli
-from unit.client.fake_daemon import FakeDaemon, job
+from unit.client.fake_daemon import FakeDaemon, job, run
 
 HOSTILE = ["\x1b]52;c;aGk=\x07", "[/x]", "日本語のジョブ", "a\u202eb", "x" * 300, "line\nbreak", "\x9b2J"]
 
@@ -217,3 +217,41 @@ def test_doctor_without_a_daemon(alone: Cli) -> None:
     result = alone("doctor")
     assert result.code == 1
     assert "no daemon answers" in result.out
+
+
+def test_runs_keep_the_name_of_a_job_that_is_gone(cli: Cli, daemon: FakeDaemon) -> None:
+    gone = job(9, "sleep")
+    daemon.runs += [run(99, gone), run(98, gone), run(97, job(10, "sleepy"))]
+    daemon.logs[99] = b"slept\n"
+    assert cli("log", "sleep").out == "slept\n"
+    assert cli("show", "sleep").out.startswith("run 99 of sleep   ok")
+    assert cli("runs", "sleep", "-o", "name").out == "99\n98\n"
+    assert "no run of sleep is active" in cli("kill", "sleep").err
+    assert cli("show", "sleep", "--job").code == 3
+    assert cli("runs", "nothing-like-it").code == 3
+
+
+def test_runs_that_share_a_name_are_not_stopped_together(cli: Cli, daemon: FakeDaemon) -> None:
+    gone = job(9, "sleep")
+    active = {"state": "running", "finished_at": None}
+    daemon.runs += [run(99, gone, **active), run(98, gone, **active)]
+    refused = cli("cancel", "sleep")
+    assert (refused.code, "99 98" in refused.err) == (5, True)
+    daemon.runs[-1]["state"] = "succeeded"
+    assert cli("cancel", "sleep").code == 0
+    assert daemon.asked[-1].path == "/v1/runs/99/cancel"
+
+
+def test_why_it_could_not_start(cli: Cli, daemon: FakeDaemon) -> None:
+    why = "ENOENT: program nosuch: No such file or directory"
+    failed = {"state": "failed", "outcome": "spawn_error", "class": "spawn_error", "started_at": None,
+              "reason": f"it could not be started: {why}", "exit_code": None}  # fmt: skip
+    daemon.runs.insert(0, run(104, daemon.jobs[0], **failed))
+    said = f"could not start: {why}"
+    assert said in cli("show", "104", "--run").out
+    assert said in cli("show", "backup").out
+    assert said in cli("log", "104").err
+    assert "see jobctl show 104 --run" in cli("log", "104").err
+    waited = cli("wait", "104")
+    assert (waited.code, said in waited.out) == (127, True)
+    assert (why in cli("runs").out, why in cli("runs", "-o", "wide").out) == (False, True)

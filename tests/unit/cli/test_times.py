@@ -4,7 +4,7 @@ from datetime import UTC
 
 import pytest
 
-from jobctl.cli.times import Viewer, milliseconds, of_fire, rfc3339, span, took
+from jobctl.cli.times import Viewer, duration, milliseconds, of_fire, rfc3339, span, took
 from jobctl.wire import rfc3339 as wire_rfc3339
 from unit.cli.conftest import NOW_MS
 
@@ -28,7 +28,18 @@ def test_spans(seconds: float, text: str) -> None:
 
 
 def test_how_long_it_took() -> None:
-    assert [took(seconds) for seconds in (0.42, 9.96, 12.3)] == ["0.4s", "10.0s", "12s"]
+    assert [took(seconds) for seconds in (0, 0.0123, 0.42, 1.25, 9.96, 12.3)] == [
+        "0ms", "12ms", "420ms", "1.2s", "10.0s", "12s",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0s"), (0.5, "500ms"), (90, "90s"), (300, "5m"), (7200, "2h"), (86400, "24h"), (5405, "1h30m5s"),
+     (604_800, "7d"), (1.5, "1s500ms")],
+)  # fmt: skip
+def test_a_duration_has_no_units_that_are_zero(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
 
 
 @pytest.mark.parametrize(

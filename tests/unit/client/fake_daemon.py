@@ -330,6 +330,11 @@ def _events(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
     return Answer(200, (": hello\n\n" + "".join(lines)).encode(), {"Content-Type": "text/event-stream"})
 
 
+def _called(fake: FakeDaemon, asked: Asked) -> list[Json]:
+    found = [item for item in fake.runs if asked.query.get("q", "") in item["job"]]
+    return [item for item in found if "state" not in asked.query or item["state"] in asked.query["state"].split(",")]
+
+
 def _plain(make: Callable[[FakeDaemon, Asked], Answer]) -> Callable[..., Answer]:
     return lambda fake, asked, match: make(fake, asked)
 
@@ -348,7 +353,7 @@ _ROUTES: list[tuple[str, "re.Pattern[str]", Callable[..., Answer]]] = [
         ("GET", "/v1/jobs/([^/]+)/ledger", _one_job(lambda fake, asked, found: _page(fake.ledger, asked))),
         ("GET", "/v1/jobs/([^/]+)/next", _one_job(lambda fake, asked, found: Answer(200, PREVIEW))),
         ("POST", "/v1/runs", _adhoc),
-        ("GET", "/v1/runs", _plain(lambda fake, asked: _page(fake.runs, asked))),
+        ("GET", "/v1/runs", _plain(lambda fake, asked: _page(_called(fake, asked), asked))),
         ("GET", "/v1/runs/([^/]+)", _one_run(lambda fake, asked, found: Answer(200, found))),
         ("GET", "/v1/runs/([^/]+)/attempts", _one_run(lambda fake, asked, found: _page([attempt(found)], asked))),
         ("POST", "/v1/runs/([^/]+)/cancel", _one_run(_cancel)),
