@@ -14,7 +14,7 @@ KINDS = ("system", "user")
 def _filled(kind: str, unit: str, base: Path) -> str:
     text = (PACKAGING / kind / unit).read_text()
     for name, value in {
-        "VERSION": "1.2.3",
+        "BUILD": "1.2.3-0a1b2c3d",
         "CURRENT": str(base / "current"),
         "DIR": str(base / "1.2.3"),
         "STATE": str(base / "state"),
@@ -38,7 +38,7 @@ def test_systemd_accepts_the_units(kind: str, tmp_path: Path) -> None:
         (tmp_path / program).parent.mkdir(parents=True)
         (tmp_path / program).write_text("#!/bin/sh\n")
         (tmp_path / program).chmod(0o755)
-    units = {"jobd.service": "jobd.service", "jobctl-runner@.service": "jobctl-runner@1.2.3-1.service"}
+    units = {"jobd.service": "jobd.service", "jobctl-runner@.service": "jobctl-runner@1.2.3-0a1b2c3d-1.service"}
     for source in units:
         (tmp_path / source).write_text(_filled(kind, source, tmp_path))
         assert not re.search("@[A-Z]+@", _filled(kind, source, tmp_path))
@@ -85,3 +85,15 @@ def test_no_command_is_put_into_a_sandbox(kind: str) -> None:
         for name in _settings(kind, "jobctl-runner@.service")
         if name.startswith(inherited) and name != "RestartSec"
     ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_daemon_is_in_a_sandbox_and_leaves_runners_to_the_manager(kind: str) -> None:
+    settings = _settings(kind, "jobd.service")
+    assert settings["Environment"] == f"JOBCTL_RUNNER_UNIT={kind}"
+    assert settings["NoNewPrivileges"] == "yes"
+    assert "AF_UNIX" in settings["RestrictAddressFamilies"].split()
+    if kind == "system":
+        assert settings["ProtectSystem"] == "strict"
+        assert settings["StateDirectory"] == settings["RuntimeDirectory"] == "jobctl"
+        assert "ReadWritePaths" not in settings

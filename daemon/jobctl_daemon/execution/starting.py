@@ -12,6 +12,9 @@ from jobctl.errors import DaemonError, Unavailable
 from jobctl_daemon.execution.pool import RunnerPool
 
 _START_S = 20.0
+#: Said by the units: runners are units too, started by this manager. One forked by jobd would share its sandbox.
+_MANAGERS = {"system": ("systemctl",), "user": ("systemctl", "--user")}
+_MANAGER_PLACES = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 
 
 class Runners:
@@ -21,6 +24,7 @@ class Runners:
         self._pool = pool
         self._state_dir = state_dir
         self._build = build
+        self._manager = _MANAGERS.get(os.environ.get("JOBCTL_RUNNER_UNIT", ""))
         self.count = count
 
     async def ensure(self) -> None:
@@ -64,26 +68,52 @@ class Runners:
             link.drain()
 
     async def _start(self, instance: str) -> None:
+        words = await self._ran(instance, self._command(instance))
+        if not await self._connected(instance):
+            raise Unavailable(f"the runner {instance} could not be started: {words}", self._hint(instance))
+        structlog.get_logger().info("runner.started", instance=instance)
+
+    def _command(self, instance: str) -> list[str]:
+        if self._manager is not None:
+            return [*self._manager, "start", _unit(instance)]
         command = [sys.executable, "-I", "-m", "jobctl_daemon.runner", "--state", self._state_dir]
-        command += ["--instance", instance, "--program-version", self._build]
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            env={"PATH": os.defpath, "LANG": "C.UTF-8"},
-            cwd="/",
-        )
+        return [*command, "--instance", instance, "--program-version", self._build]
+
+    async def _ran(self, instance: str, command: list[str]) -> str:
+        """What it said, once it has ended: then the runner listens, or will not."""
+        environ = {"PATH": os.defpath, "LANG": "C.UTF-8"}
+        if self._manager is not None:
+            environ |= {name: os.environ[name] for name in _MANAGER_PLACES if name in os.environ}
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.PIPE,
+                env=environ,
+                cwd="/",
+            )
+        except OSError as error:
+            raise Unavailable(f"the runner {instance} could not be started: {error}") from error
         try:
             _, words = await asyncio.wait_for(process.communicate(), _START_S)
         except TimeoutError as error:
-            process.kill()
-            await process.wait()
-            raise Unavailable(f"the runner {instance} did not come up", "see the log in runner/") from error
-        if not await self._connected(instance):
-            text = words.decode("utf-8", "replace").strip()
-            raise Unavailable(f"the runner {instance} could not be started: {text}", "see the log in runner/")
-        structlog.get_logger().info("runner.started", instance=instance)
+            raise Unavailable(f"the runner {instance} did not come up", self._hint(instance)) from error
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        return words.decode("utf-8", "replace").strip()
+
+    def _hint(self, instance: str) -> str:
+        if self._manager is None:
+            return "see the log in runner/"
+        return f"{' '.join(self._manager)} status {_unit(instance)}"
 
     def _socket(self, instance: str) -> str:
         return os.path.join(self._state_dir, "runner", f"{instance}.sock")
+
+
+def _unit(instance: str) -> str:
+    """A runner's name needs no escaping: systemd.unit(5) allows all of letters, digits, dot, dash and underscore."""
+    return f"jobctl-runner@{instance}.service"
