@@ -80,6 +80,26 @@ settle_places() {
     fi
 }
 
+count_of() { # NUMBER NOUN VERB: "1 command runs", "2 commands run"
+    if [ "$1" -eq 1 ]; then printf '1 %s %ss' "$2" "$3"; else printf '%s %ss %s' "$1" "$2" "$3"; fi
+}
+
+make_folder() { # PATH [MODE]: notes which folders it makes, so that the removal knows them
+    local missing=$1 made=''
+    while [ ! -d "$missing" ]; do
+        made=$missing$'\n'$made
+        missing=$(dirname "$missing")
+    done
+    mkdir -p "$1"
+    [ -z "$made" ] || printf '%s' "$made" >>"$base/.made"
+    if [ -n "$made" ] && [ $# -gt 1 ]; then chmod "$2" "$1"; fi
+}
+
+remove_made() { # LIST: those that are empty now, the innermost first
+    local folder
+    tac "$1" 2>/dev/null | while read -r folder; do rmdir "$folder" 2>/dev/null || true; done
+}
+
 current() { readlink "$base/current" 2>/dev/null || true; } # the folder in use, without its path
 
 # ── Python ────────────────────────────────────────────────────────────────────
@@ -189,6 +209,10 @@ make_environment() { # sets new, the folder's name
     step environment "$base/$new ($((SECONDS - began)) s)"
 }
 
+build_of() { # NAME: what its runners are named after; an environment from before there were builds has none
+    "$base/$1/bin/python3" -I -c 'from jobctl_daemon.build import build_id; print(build_id())' 2>/dev/null || true
+}
+
 switch_to() { # NAME: one rename, so that there is no moment without a jobctl
     ln -sfn "$1" "$base/.next"
     mv -T "$base/.next" "$base/current"
@@ -210,12 +234,12 @@ check_links() {
 
 make_links() {
     local name page target
-    mkdir -p "$bin"
+    make_folder "$bin"
     for name in jobctl jobd; do ln -sfn "$base/current/bin/$name" "$bin/$name"; done
     for page in "$base"/current/share/man/man*/*; do
         [ -e "$page" ] || continue
         target=$man/${page#"$base"/current/share/man/}
-        mkdir -p "${target%/*}"
+        make_folder "${target%/*}"
         if [ ! -e "$target" ] || is_ours "$target"; then ln -sfn "$page" "$target"; fi
     done
     step links "$bin/jobctl, $bin/jobd, manual pages in $man"
@@ -227,13 +251,29 @@ make_completions() {
     local shell file
     while read -r shell file; do
         if "$base/current/bin/jobctl" completion "$shell" >"$work/completion" 2>/dev/null </dev/null; then
-            mkdir -p "${file%/*}"
+            make_folder "${file%/*}"
             cp "$work/completion" "$file"
         else
             warn "no completion for $shell: jobctl completion $shell failed"
         fi
     done < <(completions)
-    step completions 'bash, zsh, fish (a new shell has them)'
+    tell_completions
+}
+
+tell_completions() { # only of shells that are here, and what each of them needs
+    if [ -e "$root/usr/share/bash-completion/bash_completion" ]; then
+        step completions 'bash: in every new shell'
+    else
+        step completions "bash: the package bash-completion is missing; without it, in ~/.bashrc: . $bash_completion"
+    fi
+    if type -P zsh >/dev/null; then
+        if [ "$uid" -eq 0 ]; then
+            step '' 'zsh: in every new shell that runs compinit'
+        else
+            step '' "zsh: in ~/.zshrc, before compinit: fpath=(${zsh_completion%/*} \$fpath)"
+        fi
+    fi
+    if type -P fish >/dev/null; then step '' 'fish: in every new shell'; fi
 }
 
 in_use() { # NAME: some process runs from that folder
@@ -241,14 +281,23 @@ in_use() { # NAME: some process runs from that folder
     grep -qsaF -f "$work/pattern" /proc/[0-9]*/cmdline
 }
 
-sweep() { # old environments, except where a runner still watches its commands
-    local folder name kept=''
+sweep() { # removes the environments that nobody needs; sets kept, those where a runner still watches its commands
+    local folder name
+    kept=''
     for folder in "$base"/*/; do
         name=$(basename "$folder")
-        case "$name" in current | "$(current)") continue ;; esac
-        if in_use "$name"; then kept="$kept $name"; else rm -rf "${base:?}/$name"; fi
+        case "$name" in current | '*' | "$(current)") continue ;; esac
+        if in_use "$name"; then kept="${kept:+$kept }$name"; else rm -rf "${base:?}/$name"; fi
     done
-    [ -z "$kept" ] || step kept "${kept# }: processes still run from there; the next install removes it"
+}
+
+sweep_soon() { # runners that have nothing to do take a moment to end
+    local n
+    for ((n = 0; n < 30; n++)); do
+        sweep
+        if [ -z "$kept" ] || [ "$(commands_running)" -gt 0 ]; then return; fi
+        sleep 0.1
+    done
 }
 
 # ── the daemon ────────────────────────────────────────────────────────────────
@@ -283,14 +332,12 @@ runners() { # pids of this daemon's runners
     done
 }
 
-commands_running() { # how many commands the runners have
-    local pid children count=0
-    for pid in $(runners); do
-        children=$(cat /proc/"$pid"/task/*/children 2>/dev/null) || true
-        for _ in $children; do count=$((count + 1)); done
-    done
-    printf '%s' "$count"
+commands() { # the pids of what the runners have started
+    local pid
+    for pid in $(runners); do cat /proc/"$pid"/task/*/children 2>/dev/null || true; done
 }
+
+commands_running() { commands | wc -w; }
 
 stop_daemon() { # NAME: with the jobctl of that environment
     local pid n
@@ -397,7 +444,7 @@ remove_reboot_line() {
 }
 
 record_return() { # the daemon reads it for `jobctl status`
-    mkdir -p "$(dirname "$state")"
+    make_folder "$(dirname "$state")"
     [ -d "$state" ] || mkdir -m 700 "$state"
     printf '%s\t%s\n' "$returns" "$why" >"$state/.returns-after-reboot"
     mv -T "$state/.returns-after-reboot" "$state/returns-after-reboot"
@@ -428,11 +475,12 @@ unit_environment() {
 }
 
 write_units() { # NAME
-    local unit text
-    mkdir -p "$units"
+    local unit text build
+    build=$(build_of "$1")
+    make_folder "$units"
     for unit in jobd.service jobctl-runner@.service; do
         text=$(cat "$here/packaging/systemd/$unit_kind/$unit")
-        text=${text//@VERSION@/"${1%%+*}"}
+        text=${text//@BUILD@/"${build:-${1%%+*}}"}
         text=${text//@CURRENT@/"$(unit_word "${base#"$root"}/current")"}
         text=${text//@DIR@/"$(unit_word "${base#"$root"}/$1")"}
         text=${text//@STATE@/"$(unit_word "${state#"$root"}")"}
@@ -461,10 +509,10 @@ start_daemon() { # NAME
 }
 
 restart_daemon() { # OLD NEW, either an environment's name; OLD may be empty
-    local before='' now commands
+    local before='' now running
     if [ -n "$1" ]; then before=$(running_version "$1"); fi
     [ -n "$before" ] || before=$(running_version "$2")
-    commands=$(commands_running)
+    running=$(commands_running)
     # A daemon that systemd did not start would hold the place of the one that it starts.
     if [ "$how" != systemd ] || ! "${systemctl[@]}" is-active --quiet jobd.service; then
         stop_daemon "${1:-$2}" || return 1
@@ -473,10 +521,16 @@ restart_daemon() { # OLD NEW, either an environment's name; OLD may be empty
     now=$(running_version "$2")
     [ -n "$now" ] || { warn "the daemon was started but does not answer at $socket"; return 1; }
     if [ -z "$before" ]; then
-        step daemon "jobd $now runs"
+        step daemon "jobd $(named "$2" "$now") runs"
     else
-        step daemon "jobd $before → $now; commands that go on: $commands"
+        step daemon "jobd $(named "$1" "$before") → $(named "$2" "$now"); commands that go on: $running"
     fi
+}
+
+named() { # NAME VERSION: the build, where that environment is of this version, since a repair has the same version
+    local build=''
+    if [ -n "$1" ]; then build=$(build_of "$1"); fi
+    case "$build" in "$2"-*) printf '%s' "$build" ;; *) printf '%s' "$2" ;; esac
 }
 
 # ── the ends ──────────────────────────────────────────────────────────────────
@@ -517,7 +571,7 @@ next_steps() {
     esac
     cat <<STEPS
 Next:
-  jobctl add hello --every 1m -- date    a job; prints when it fires next
+  jobctl add hello --every 5s -- date    a job; prints when it fires next
   jobctl runs hello                      every run, and how it ended
   jobctl log hello                       its output
   jobctl import crontab                  what your crontab would become; nothing changes until --apply
@@ -531,7 +585,7 @@ install_or_upgrade() {
     [ -e "$root/etc/debian_version" ] || warn 'this is not Debian: it may work, but nobody tried'
     check_links
     find_python
-    mkdir -p "$base"
+    make_base
     lock_base
     local old
     old=$(current)
@@ -543,6 +597,7 @@ install_or_upgrade() {
     make_completions
     arrange_return
     record_return
+    make_folder "$config" "$([ "$uid" -eq 0 ] && echo 755 || echo 700)"
     if [ "$start" = yes ]; then
         if ! restart_daemon "$old" "$new"; then
             [ -n "$old" ] || exit 1
@@ -556,8 +611,19 @@ install_or_upgrade() {
         [ "$how" != systemd ] || write_units "$new" || die 1 'systemd did not take the units'
         step daemon 'not started, and not restarted (--no-start)'
     fi
-    sweep
+    sweep_soon
+    [ -z "$kept" ] || step kept "$kept: processes still run from there; the next install removes it"
     next_steps
+}
+
+make_base() { # its list of made folders begins with those that it lies in
+    local missing=$base made=''
+    while [ ! -d "$missing" ]; do
+        made=$missing$'\n'$made
+        missing=$(dirname "$missing")
+    done
+    mkdir -p "$base"
+    printf '%s' "$made" >>"$base/.made"
 }
 
 lock_base() {
@@ -565,21 +631,65 @@ lock_base() {
     flock -n 9 || die 1 'another install.sh is at work here'
 }
 
-uninstall() {
-    local file name pid running
-    if [ -d "$base" ]; then lock_base; fi
-    running=$(commands_running)
-    if [ "$purge" = yes ] && [ "$running" -gt 0 ]; then
-        die 1 "$running commands run; nothing was removed" 'wait for them or cancel them (jobctl cancel --all), then again'
+nothing_installed() {
+    [ ! -d "$base" ] && [ ! -e "$units/jobd.service" ] && ! is_ours "$bin/jobctl" && ! is_ours "$bin/jobd"
+}
+
+refuse_while_commands_run() {
+    local running=$1 hint='wait, or end them:'
+    if [ "$running" -eq 1 ]; then hint='wait, or end it:'; fi
+    if [ -x "$bin/jobctl" ]; then
+        hint="$hint $bin/jobctl kill \$($bin/jobctl runs --state running --limit 1000 -o name)"
+    else
+        hint="$hint kill $(commands | xargs)"
     fi
+    die 1 "$(count_of "$running" command run); nothing was removed" "$hint"
+}
+
+remove_units() { # The runners' unit stays as long as they: without it systemd would end their commands with them.
     if [ -e "$units/jobd.service" ]; then
         "${systemctl[@]}" disable --now jobd.service >/dev/null 2>&1 || warn 'systemctl could not disable jobd.service'
-        rm -f "$units/jobd.service" "$units/jobctl-runner@.service"
-        "${systemctl[@]}" daemon-reload >/dev/null 2>&1 || true
-        step systemd 'the units are removed'
+        rm -f "$units/jobd.service"
+        step systemd 'jobd.service is stopped and removed'
     fi
+}
+
+remove_runner_unit() {
+    if [ -e "$units/jobctl-runner@.service" ] && [ -z "$(runners)" ]; then rm -f "$units/jobctl-runner@.service"; fi
+    if [ -d "$root/run/systemd/system" ]; then "${systemctl[@]}" daemon-reload >/dev/null 2>&1 || true; fi
+}
+
+tell_kept() { # what still runs from the environments that stay
+    local pid home
+    case "$(commands_running)" in
+    0) ;;
+    1) step 'goes on' '1 command, undisturbed; the next installation records how it ended' ;;
+    *) step 'goes on' "$(commands_running) commands, undisturbed; the next installation records how they ended" ;;
+    esac
+    printf '%s' "$base/" >"$work/pattern"
+    for pid in $(grep -lsaF -f "$work/pattern" /proc/[0-9]*/cmdline | tr -cd '0-9\n'); do
+        tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -q '/bin/jobd ' || continue
+        home=$(tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | sed -n 's/^JOBCTL_HOME=//p') || true
+        step 'goes on' "a daemon of $(stat -c %U "/proc/$pid")${home:+ with JOBCTL_HOME=$home}; kill $pid stops it"
+    done
+    step kept "$base: programs that still run; ./install.sh --uninstall once more, or an install, removes them later"
+}
+
+uninstall() {
+    local file name pid running installed=yes
+    if nothing_installed; then installed=no; fi
+    if [ -d "$base" ]; then lock_base; fi
+    running=$(commands_running)
+    if [ "$purge" = yes ] && [ "$running" -gt 0 ]; then refuse_while_commands_run "$running"; fi
+    if [ "$installed" = no ] && { [ "$purge" = no ] || ! { [ -d "$state" ] || [ -d "$config" ]; }; }; then
+        remove_reboot_line
+        say "jobctl is not installed here: there is no $base"
+        [ ! -d "$state" ] || step kept "jobs and history in $state (--uninstall --purge removes them)"
+        return
+    fi
+    remove_units
     stop_daemon current || exit 1
-    step daemon "stopped; commands that go on: $running"
+    [ "$installed" = no ] || step daemon "stopped; commands that go on: $running"
     remove_reboot_line
     for name in jobctl jobd; do if is_ours "$bin/$name"; then rm -f "$bin/$name"; fi; done
     for file in "$man"/man*/*; do if is_ours "$file"; then rm -f "$file"; fi; done
@@ -589,15 +699,29 @@ uninstall() {
     if [ -e "$base/.linger" ]; then
         step lingering "stays on; loginctl disable-linger $(id -un) switches it off"
     fi
-    rm -rf "${base:?}"
-    step programs 'removed'
+    # They end after their last command, and leave what nobody has recorded yet to the next installation's.
+    for pid in $(runners); do kill -TERM "$pid" 2>/dev/null || true; done
+    rm -f "$base/current"
+    sweep_soon
+    remove_runner_unit
     rm -f "$state/returns-after-reboot"
+    rmdir "$config" 2>/dev/null || true
     if [ "$purge" = yes ]; then
-        for pid in $(runners); do kill -TERM "$pid" 2>/dev/null || true; done
         rm -rf "${state:?}" "${config:?}"
         step purged "$state, $config"
+    fi
+    # A user's socket has a second name there.
+    rmdir "${socket%/*}" "${XDG_RUNTIME_DIR:+$XDG_RUNTIME_DIR/jobctl}" 2>/dev/null || true
+    cp "$base/.made" "$work/made" 2>/dev/null || true
+    if [ -z "$kept" ]; then
+        rm -rf "${base:?}"
+        [ "$installed" = no ] || step programs 'removed'
     else
-        step kept "jobs and history in $state, settings in $config (--uninstall --purge removes them)"
+        tell_kept
+    fi
+    remove_made "$work/made"
+    if [ "$purge" = no ]; then
+        step kept "jobs and history in $state$([ ! -d "$config" ] || echo ", settings in $config") (--uninstall --purge removes them)"
     fi
 }
 

@@ -3,10 +3,11 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,10 @@ def test_an_installation_lives_from_an_empty_home_over_an_upgrade_to_its_removal
     assert _json(host, "daemon", "status")["pid"] == daemon["pid"]
 
     _upgrades(host, run["id"], daemon["pid"])
+    _is_repaired_by_the_same_version(host)
     _goes_back_when_the_new_daemon_does_not_start(host)
+    _is_not_purged_while_a_command_runs(host)
+    _is_removed_around_a_command_and_a_trial(host)
     _is_removed(host)
 
 
@@ -69,6 +73,9 @@ def _installs(host: Host) -> None:
     assert "it comes back: cron starts it" in done.stdout
     assert '\n  export PATH="$HOME/.local/bin:$PATH"\n' in done.stdout
     assert "jobctl import crontab" in done.stdout
+    assert "\n  jobctl add hello --every 5s -- date " in done.stdout
+    assert "completions  bash: the package bash-completion is missing; without it, in ~/.bashrc: . " in done.stdout
+    assert "\n               fish: in every new shell" not in done.stdout  # there is none
     assert done.stderr == ""
 
 
@@ -90,6 +97,7 @@ def _is_complete(host: Host) -> None:
     state = Path(daemon_places({"HOME": str(host.home)}, 1000).state_dir)
     assert (state / "returns-after-reboot").read_text().startswith("yes\tcron")
     assert _json(host, "status")["returns_after_reboot"] is True
+    assert (host.home / ".config/jobctl").stat().st_mode & 0o777 == 0o700
     first, ours = (host.home / "crontab").read_text().splitlines()
     assert first == "5 4 * * * true"
     assert ours == f"@reboot {local}/bin/jobd # jobctl: starts the daemon"
@@ -136,10 +144,13 @@ def _an_interrupted_upgrade_changes_nothing(host: Host) -> None:
 def _upgrades(host: Host, run: int, old_pid: int) -> None:
     old = _current(host)
     _version(host, "99.0.1")
-    done = host.install()
+    builds = [_build(host)]
+    done = host.quick()
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"jobd {old} → 99.0.1; commands that go on: 1" in done.stdout
-    assert f"{old}: processes still run from there" in done.stdout
+    builds.append(_build(host))
+    assert builds[1].startswith("99.0.1-")
+    assert f"jobd {builds[0]} → {builds[1]}; commands that go on: 1" in done.stdout
+    assert f"{old}: processes still run from there; the next install removes it" in done.stdout
     assert _current(host) == "99.0.1"
     assert (host.home / "crontab").read_text().count("@reboot") == 1
 
@@ -153,40 +164,104 @@ def _upgrades(host: Host, run: int, old_pid: int) -> None:
     assert _json(host, "show", "--run", str(run))["outcome"] == "cancelled"
 
 
+def _build(host: Host) -> str:
+    said = host.run(str(host.home / ".local/bin/jobd"), "--version").stdout
+    return said.split("(build ")[1].rstrip(")\n")
+
+
+def _is_repaired_by_the_same_version(host: Host) -> None:
+    before = _build(host)
+    done = host.quick()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert _build(host) != before
+    assert f"jobd {before} → {_build(host)}; commands that go on: 0" in done.stdout
+    # Nobody works for the others any more: the old version's command has ended, the repaired one had none.
+    assert _environments(host) == {"99.0.1+1"}
+    assert {runner["version"] for runner in _json(host, "status")["runners"]} == {_build(host)}
+
+
 def _goes_back_when_the_new_daemon_does_not_start(host: Host) -> None:
     app = host.checkout / "daemon/jobctl_daemon/app.py"
     works = app.read_text()
     app.write_text(works + "\nraise RuntimeError('a new fault')\n")
     _version(host, "99.0.2")
-    done = host.install()
+    done = host.quick()
     app.write_text(works)
     assert done.returncode == 1
     assert "a new fault" in done.stderr
-    assert "back to 99.0.1" in done.stderr
-    assert _current(host) == "99.0.1"
+    assert "back to 99.0.1+1" in done.stderr
+    assert _current(host) == "99.0.1+1"
     assert _json(host, "daemon", "status")["version"] == "99.0.1"
+
+
+def _is_not_purged_while_a_command_runs(host: Host) -> None:
+    run = _json(host, "run", "--", "/bin/sleep", "600")
+    refused = host.install("--uninstall", "--purge")
+    assert refused.returncode == 1
+    assert "1 command runs; nothing was removed" in refused.stderr
+    assert _json(host, "daemon", "status")["state"] == "running"
+    # What it advises works as it stands.
+    advice = refused.stderr.split("end it: ")[1].strip()
+    assert host.run("sh", "-c", advice).returncode == 0
+    host.jobctl("wait", str(run["id"]))
+    assert _json(host, "show", "--run", str(run["id"]))["outcome"] == "cancelled"
+
+
+def _is_removed_around_a_command_and_a_trial(host: Host) -> None:
+    base = host.home / ".local/lib/jobctl"
+    gate = host.home / "gate"
+    run = _json(host, "run", "--", "/bin/sh", "-c", f"until [ -e {gate} ]; do sleep 0.1; done; exit 3")
+    trial = {"JOBCTL_HOME": str(host.home / "trial")}
+    jobd = str(host.home / ".local/bin/jobd")
+    assert host.run(jobd, env=trial).returncode == 0
+    trial_pid = (host.home / "trial/state/jobd.lock").read_text().strip()
+
+    done = host.install("--uninstall")
+    assert done.returncode == 0, done.stderr
+    assert "goes on      1 command, undisturbed; the next installation records how it ended" in done.stdout
+    assert f"with JOBCTL_HOME={host.home}/trial; kill {trial_pid} stops it" in done.stdout
+    assert f"kept         {base}: programs that still run" in done.stdout
+    assert _environments(host) == {"99.0.1+1"}
+    assert not list((host.home / ".local").glob("bin/*"))
+    os.kill(int(trial_pid), signal.SIGTERM)
+    _until(lambda: not Path(f"/proc/{trial_pid}").exists())
+
+    # The command's exit code is in no database yet; the next installation's daemon reads it from the old runner.
+    gate.touch()
+    done = host.quick()
+    assert done.returncode == 0, done.stdout + done.stderr
+    host.jobctl("wait", str(run["id"]))
+    assert _json(host, "show", "--run", str(run["id"]))["exit_code"] == 3
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < deadline
+        os.sched_yield()
 
 
 def _is_removed(host: Host) -> None:
     state = host.home / ".local/state/jobctl"
-    run = _json(host, "run", "--", "/bin/sleep", "600")
-    refused = host.install("--uninstall", "--purge")
-    assert refused.returncode == 1
-    assert "1 commands run; nothing was removed" in refused.stderr
-    assert _json(host, "daemon", "status")["state"] == "running"
-    host.jobctl("kill", str(run["id"]))
-    host.jobctl("wait", str(run["id"]))
-
+    shutil.rmtree(host.home / "trial")
+    (host.home / "gate").unlink()
     done = host.install("--uninstall")
     assert done.returncode == 0, done.stderr
     assert (host.home / "crontab").read_text() == "5 4 * * * true\n"
-    assert not (host.home / ".local/lib/jobctl").exists()
-    assert not list((host.home / ".local/bin").iterdir())
-    left = {path for path in host.home.rglob("*") if path.is_file() or path.is_symlink()}
-    assert all(state in path.parents or path.name == "crontab" or ".cache" in path.parts for path in left), left
+    # Folders too: what was made and is empty goes again.
+    left = {str(path.relative_to(host.home)) for path in host.home.rglob("*") if state not in path.parents}
+    assert {path for path in left if not path.startswith(".cache")} == {
+        "crontab",
+        ".local",
+        ".local/state",
+        ".local/state/jobctl",
+    }
     assert (state / "jobctl.db").is_file()
     assert not (state / "returns-after-reboot").exists()
 
+    again = host.install("--uninstall")
+    assert again.returncode == 0
+    assert "jobctl is not installed here" in again.stdout
     assert host.install("--uninstall", "--purge").returncode == 0
     assert not state.exists()
 
@@ -198,20 +273,25 @@ def test_root_installs_for_the_whole_host_and_hands_the_daemon_to_systemd(host: 
     told = host.folder / "told"
     host.stand_in("systemctl", f'#!/bin/sh\necho "$*" >> {told}\n')
     (host.root / "run/systemd/system").mkdir(parents=True)
-    done = host.install("--no-start", as_root=True)
+    before = {path for path in host.root.rglob("*") if host.root / "run" not in path.parents}
+    done = host.quick("--no-start", as_root=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "it comes back: systemd starts jobd.service" in done.stdout
     assert "not started" in done.stdout
 
     current = (host.root / "opt/jobctl/current").readlink()
+    build = host.run(str(host.root / "usr/local/bin/jobd"), "--version").stdout.split("(build ")[1].rstrip(")\n")
+    assert build.startswith(f"{current}-")
     assert (host.root / "usr/local/bin/jobctl").readlink() == host.root / "opt/jobctl/current/bin/jobctl"
     assert host.run(str(host.root / "usr/local/bin/jobctl"), "--version").stdout.strip().endswith(str(current))
     assert told.read_text().splitlines() == ["daemon-reload", "enable jobd.service"]
     units = host.root / "etc/systemd/system"
     daemon, runner = (units / "jobd.service").read_text(), (units / "jobctl-runner@.service").read_text()
-    assert f"Wants=jobctl-runner@{current}-1.service jobctl-runner@{current}-2.service" in daemon
+    assert f"Wants=jobctl-runner@{build}-1.service jobctl-runner@{build}-2.service" in daemon
     assert "ExecStart=/opt/jobctl/current/bin/jobd --foreground" in daemon
     assert f"ExecStart=/opt/jobctl/{current}/bin/python3 -I -m jobctl_daemon.runner --state /var/lib/jobctl" in runner
+    assert f"--program-version {build} " in runner
+    assert (host.root / "etc/jobctl").stat().st_mode & 0o777 == 0o755
     assert (host.root / "var/lib/jobctl/returns-after-reboot").read_text().startswith("yes\t")
     assert (host.root / "var/lib/jobctl").stat().st_mode & 0o777 == 0o700
 
@@ -219,5 +299,4 @@ def test_root_installs_for_the_whole_host_and_hands_the_daemon_to_systemd(host: 
     done = host.install("--uninstall", "--purge", as_root=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert told.read_text().splitlines() == ["disable --now jobd.service", "daemon-reload"]
-    left = {path for path in host.root.rglob("*") if path.is_file() or path.is_symlink()}
-    assert left == {host.root / "etc/debian_version"}
+    assert {path for path in host.root.rglob("*") if host.root / "run" not in path.parents} == before

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.host import IS_ROOT, ORDINARY, Host, a_host
+from kit.host import IS_ROOT, ORDINARY, QUICK_PIP, Host, a_host
 
 MANAGER = Path("/lib/systemd/systemd")
 GROUP = "jobctl-test-{pid}"
@@ -52,7 +52,7 @@ is_another() { [ "$(pid_of jobd.service)" != "$before" ] && [ "$(pid_of jobd.ser
 is_running() { "$jobctl" show --run "$run" --json | grep -q '"running"'; }
 outcome() { "$jobctl" wait "$1" >/dev/null 2>&1 || true; "$jobctl" show --run "$1" --json | tr -d '\n '; }
 
-"$CHECKOUT/install.sh"
+"$CHECKOUT/install.sh" --python "$PYTHON"
 echo "##jobd is $(systemctl --user is-active jobd.service), $(systemctl --user is-enabled jobd.service)##"
 echo "##runners $(systemctl --user list-units --plain --no-legend 'jobctl-runner@*' | grep -c ' running ')##"
 "$jobctl" status --json | grep returns_after_reboot
@@ -115,6 +115,8 @@ def test_commands_outlive_the_daemon_and_the_runners_under_a_real_systemd(host: 
         "GROUP": GROUP.format(pid=os.getpid()),
         "STEPS": str(steps),
         "CHECKOUT": str(host.checkout),
+        "PYTHON": str(host.quick_python()),
+        **QUICK_PIP,
     }
     done = subprocess.run(
         ["unshare", "-fpmC", "--kill-child", "--mount-proc", "bash", "-c", WORLD.format(user=ORDINARY)],
