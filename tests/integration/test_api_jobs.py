@@ -155,6 +155,18 @@ async def test_a_one_shot_whose_time_came_in_a_pause_is_due_when_it_ends(api: Wo
     assert resumed["next_run_at"] == "2027-01-15T08:01:00Z"
 
 
+async def test_a_second_pause_changes_only_what_is_given(api: World) -> None:
+    job = await api.add()
+    pause = f"/v1/jobs/{job['id']}/pause"
+    first = (await api.ask("POST", pause, {"why": "holiday", "until": "in 1h"})).json
+    assert (await api.ask("POST", pause)).json == first
+    later = (await api.ask("POST", pause, {"until": "in 2h"})).json
+    kept = ("paused_by", "paused_since", "paused_why")
+    assert [later[name] for name in kept] == [first[name] for name in kept]
+    assert later["paused_until"] > first["paused_until"]
+    assert (await api.ask("POST", pause, {"why": "still"})).json["paused_until"] == later["paused_until"]
+
+
 async def test_a_pause_that_has_ended_already_is_refused(api: World) -> None:
     job = await api.add()
     answer = await api.ask("POST", f"/v1/jobs/{job['id']}/pause", {"until": "2020-01-01T00:00:00Z"})

@@ -12,7 +12,7 @@ _WHY_CHARS_MAX = 1000
 
 
 async def pause(call: Call) -> StreamResponse:
-    """Holds what has not started; the job as it is then."""
+    """Holds what has not started; the job as it is then. Again, it changes only what is given."""
     call.query(NoQuery)
     draft = await call.body_or_default(PauseDraft)
     job = await call.services.store.job(call.caller, call.selector)
@@ -21,7 +21,11 @@ async def pause(call: Call) -> StreamResponse:
         raise InvalidInput("the pause would have ended already", "give a time ahead, or none", field="until")
     if draft.why is not None and len(draft.why) > _WHY_CHARS_MAX:
         raise InvalidInput(f"the reason has over {_WHY_CHARS_MAX} characters", "say it shorter", field="why")
-    store = call.services.store
-    paused = await store.pause_job(call.caller, job.id, call.caller.name, until_ms, draft.why, call.now_ms)
+    if job.paused and draft.until is None and draft.why is None:
+        return answer(job)
+    if job.paused and until_ms is None:
+        until_ms = call.instant(job.paused_until, "until", None)
+    why = job.paused_why if draft.why is None else draft.why
+    paused = await call.services.store.pause_job(call.caller, job.id, call.caller.name, until_ms, why, call.now_ms)
     call.services.changed()
     return answer(paused)

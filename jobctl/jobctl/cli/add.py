@@ -12,6 +12,7 @@ from jobctl.cli import draft
 from jobctl.cli.added import show_added
 from jobctl.cli.draft import ABOUT, LIMITS, WHAT, WHEN, named
 from jobctl.cli.session import Session
+from jobctl.cli.times import milliseconds
 from jobctl.errors import InvalidInput
 
 EXAMPLES = (
@@ -145,10 +146,14 @@ def verb(
     session: Session = ctx.obj
     name, extra = (words[0], words[1:]) if words else (None, [])
     _expected(words or [], extra, ctx.params["cron"])
-    body = _body(session, {**ctx.params, "name": name})
+    options = {**ctx.params, "name": name}
+    body = _body(session, options)
+    found = _slips(session, options, body)
     client = session.reader() if dry_run else session.writer()
     if dry_run:
-        show_added(session, draft.told(lambda: client.preview_job(body)), stored=False)
+        answer = draft.told(lambda: client.preview_job(body))
+        answer["warnings"] = [*answer.get("warnings", ()), *found]
+        show_added(session, answer, stored=False)
         return
     job = draft.told(lambda: client.create_job(body, idempotency_key))
     if quiet:
@@ -156,11 +161,28 @@ def verb(
     elif session.render.machine:
         show_added(session, {"job": job}, stored=True)
     else:
-        show_added(session, {"job": job, "preview": client.job_next(job["id"], 3)}, stored=True)
+        preview = client.job_next(job["id"], 3)
+        show_added(session, {"job": job, "preview": preview, "warnings": found}, stored=True)
+        return
+    for slip in found:
+        session.render.word(f"warning: {slip}")
+
+
+def _slips(session: Session, options: dict[str, Any], body: dict[str, Any]) -> list[str]:
+    """What of it is likely to mean something else, as far as this side can see."""
+    from jobctl.cli.slips import clock_change, slips
+    from jobctl.schedule import host_zone
+
+    found = slips(body, uid=session.world.uid, environ=session.world.environ)
+    if options["at"] is not None:
+        at_ms = milliseconds(body["schedule"]["at"])
+        found += clock_change(options["at"], at_ms, options["tz"] or host_zone()[0])
+    return found
 
 
 def _body(session: Session, options: dict[str, Any]) -> dict[str, Any]:
     """The JobDraft."""
+    draft.check_durations(options, ("every", "jitter", "timeout", "grace", "misfire_within", "late_after"))
     draft.choice("--overlap", options["overlap"], OVERLAPS)
     draft.choice("--misfire", options["misfire"], MISFIRES)
     read = _line(options["line"]) if options["line"] is not None else {}
@@ -237,10 +259,12 @@ def _checked_cron(text: str) -> None:
     """Refused here, before a daemon is started for it."""
     from jobctl.schedule import parse_cron
 
-    if text.startswith("@every"):
-        raise InvalidInput(
-            f"{text!r} is an interval", f"write it as --every {text.removeprefix('@every').strip() or '10m'}"
-        )
+    if text.removeprefix("@").startswith("every"):
+        from jobctl.cli.hints import duration_hint
+
+        wanted = text.removeprefix("@").removeprefix("every").strip()
+        meant = duration_hint(wanted).rpartition(" ")[2] or wanted or "10m"
+        raise InvalidInput(f"--cron {text!r} is an interval", f"write it as --every {meant}", field="--cron")
     if text.strip() == "@reboot":
         raise InvalidInput("@reboot is not a time", "write it as --on-boot", field="--cron")
     named("--cron", lambda: parse_cron(text))

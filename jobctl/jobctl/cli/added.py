@@ -1,10 +1,11 @@
 """What `jobctl add` says of a job: when it runs, what holds for it, and what is promised."""
 
+from json import dumps as json_string
 from typing import Any
 
 from jobctl.cli import describe
 from jobctl.cli.session import Session
-from jobctl.cli.times import Viewer, duration, milliseconds, of_fire
+from jobctl.cli.times import Viewer, duration, milliseconds, no_time, of_fire
 
 _INDENT = 12
 _PROMISE = (
@@ -45,9 +46,11 @@ def _facts(job: dict[str, Any], preview: dict[str, Any], viewer: Viewer) -> list
         )
         facts.append((label, f"{of_fire(fire)}, {viewer.ago(fire['at'])}{note}"))
     if plan and not fires:
-        facts.append(("next", "paused" if job["paused"] else "no time known"))
+        facts.append(("next", "paused" if job["paused"] else no_time(plan["words"])))
     where = [f"as {job['user'] or job['owner']}"] + ([f"in {job['cwd']}"] if job.get("cwd") else [])
     facts.append(("runs", f"{describe.target(job)}   ({', '.join(where)})"))
+    if job["stdin"]:
+        facts.append(("input", json_string(job["stdin"])))
     facts.append(("policy", policy(job)))
     facts.append(("delivery", _PROMISE))
     return facts

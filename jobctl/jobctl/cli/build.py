@@ -60,11 +60,11 @@ def command_of(verb: Verb) -> VerbCommand:
     assert isinstance(command, VerbCommand)
     command.verb = verb
     command.examples = getattr(module, "EXAMPLES", ())
-    command.params += _common_options(verb)
+    command.params += _common_options()
     return command
 
 
-def _common_options(verb: Verb) -> list[_click.Parameter]:
+def _common_options() -> list[_click.Parameter]:
     options: list[_click.Parameter] = [
         _option(["-o", "--output"], "how to print", _set_output, metavar="|".join(FORMATS)),
         _option(["--json"], "the same as -o json", _set_json, is_flag=True),
@@ -72,8 +72,7 @@ def _common_options(verb: Verb) -> list[_click.Parameter]:
         _option(["--color", "--colour"], "auto, always or never", _set_colour, metavar="WHEN"),
         _option(["--utc"], "show times in UTC", _setter("utc"), is_flag=True),
     ]
-    if verb.writes:
-        options.append(_option(["--no-start"], "do not start a daemon", _setter("no_start"), is_flag=True))
+    options.append(_option(["--no-start"], "do not start a daemon", _setter("no_start"), is_flag=True))
     options.append(_option(["-h", "--help"], "show this help", _show_help, is_flag=True, is_eager=True))
     return options
 

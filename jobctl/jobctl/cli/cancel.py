@@ -5,10 +5,9 @@ from typing import Annotated
 import typer
 
 from jobctl.cli.changing import each
-from jobctl.cli.draft import named
+from jobctl.cli.draft import duration_ms
 from jobctl.cli.select import active_runs
 from jobctl.cli.session import Session
-from jobctl.schedule.duration import parse_duration
 
 EXAMPLES = (
     ("jobctl cancel 4812", "TERM, and KILL after the grace"),
@@ -26,8 +25,7 @@ def verb(
 ) -> None:
     """Stop runs: TERM to the whole group, the grace, then KILL. One that has not started never will."""
     session: Session = ctx.obj
-    limit = grace
-    grace_s = None if limit is None else named("--grace", lambda: parse_duration(limit)) / 1000
+    grace_s = None if grace is None else duration_ms("--grace", grace) / 1000
     client = session.writer()
     found = [run for text in runs for run in active_runs(client, text)]
     each(

@@ -28,6 +28,8 @@ def each(
         done.append(result)
         if not session.render.machine:
             session.render.line(said(result))
+    if not done and not failed and not session.render.machine:
+        session.render.word("no job matches")
     if failed and not done:
         raise failed[0][1]
     _print(session, done, name)

@@ -11,13 +11,15 @@ from jobctl.cli.session import Session
 from jobctl.errors import JobctlError
 
 BAD: Final = "bad"
+WARN: Final = "warn"
+_SBIN: Final = "/usr/sbin:/usr/bin:/sbin:/bin"
 _DISK_BYTES_MIN: Final = 200_000_000
 _DISK_PART_MIN: Final = 0.05
 _SKEW_MS_MAX: Final = 2_000
 
 
 class Finding(NamedTuple):
-    """`level` is ok, note or bad; the hint says what to do."""
+    """`level` is ok, note, warn or bad, and only the last is a failure; the hint says what to do."""
 
     check: str
     level: str
@@ -109,7 +111,15 @@ def _reboot(status: dict[str, Any]) -> Iterator[Finding]:
     if status["returns_after_reboot"]:
         yield Finding("reboot", "ok", f"the daemon comes back: {why}" if why else "the daemon comes back")
     else:
-        yield Finding("reboot", BAD, "the daemon does not come back after a reboot or logout", why)
+        level = BAD if _can_return() else WARN
+        yield Finding("reboot", level, "the daemon does not come back after a reboot or logout", why)
+
+
+def _can_return() -> bool:
+    """Whether there is anything on this host that could start it: without, nobody can do better."""
+    from shutil import which
+
+    return os.path.isdir("/run/systemd/system") or any(which(name, path=_SBIN) for name in ("cron", "crond"))
 
 
 def _services(status: dict[str, Any]) -> Iterator[Finding]:

@@ -19,6 +19,12 @@ def state(word: str, *, loud: bool = False) -> Cell:
     return Cell(word.upper() if loud and style == "bad" else word, style=style)
 
 
+def job_state(job: dict[str, Any]) -> Cell:
+    """The state of a job. One that has not run yet is `new`: nothing says that it is ok."""
+    fresh = job["state"] == "ok" and not job["last_run"]
+    return Cell("new") if fresh else state(job["state"], loud=True)
+
+
 def signal_name(number: int) -> str:
     try:
         return Signals(number).name
@@ -83,7 +89,10 @@ def schedule(job: dict[str, Any]) -> str:
 def next_run(job: dict[str, Any], viewer: Viewer) -> Cell:
     at = job.get("next_run_at")
     if at is None:
-        return Cell("")
+        plan = job.get("schedule") or {}
+        waits = job["state"] not in ("paused", "parked")
+        event = "next boot" if plan.get("on_boot") else "next start" if plan.get("on_start") else ""
+        return Cell(event or ("never" if plan.get("cron") else "") if waits else "")
     relative = viewer.ago(at)
     if relative.endswith("ago"):
         relative = f"due {relative}"

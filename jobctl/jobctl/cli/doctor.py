@@ -2,13 +2,13 @@
 
 import typer
 
-from jobctl.cli.checks import BAD, Finding, examine
+from jobctl.cli.checks import BAD, WARN, Finding, examine
 from jobctl.cli.ending import Ended, How
-from jobctl.cli.safe import cell
 from jobctl.cli.session import Session
 
 EXAMPLES = (("jobctl doctor", ""), ("jobctl doctor --json | jq '.items[] | select(.level == \"bad\")'", ""))
-_STYLES = {"ok": "good", "note": "warn", BAD: "bad"}
+_STYLES = {"ok": "good", "note": "warn", WARN: "warn", BAD: "bad"}
+_INDENT = 19
 
 
 def verb(ctx: typer.Context) -> None:
@@ -27,7 +27,6 @@ def verb(ctx: typer.Context) -> None:
 
 def _show(session: Session, finding: Finding) -> None:
     render = session.render
-    mark = render.painted(f"{finding.level:<5}", _STYLES[finding.level])
-    render.raw_line(f"{mark} {finding.check:<12} {cell(finding.text)}")
+    render.fact(f"{finding.level:<5} {finding.check}", finding.text, _INDENT, mark=_STYLES[finding.level])
     if finding.hint and finding.level != "ok":
-        render.raw_line(f"{'':<18} {cell(finding.hint)}")
+        render.fact("", finding.hint, _INDENT)

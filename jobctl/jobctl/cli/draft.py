@@ -120,13 +120,13 @@ def moment(session: Session, options: Mapping[str, Any], now_instead: str) -> st
     at, after, zone = (options[name] for name in ("at", "after", "tz"))
     if at is None and after is None:
         return None
-    from jobctl.schedule import host_zone, parse_duration, parse_when
+    from jobctl.schedule import host_zone, parse_when
 
     now_ms = session.world.clock.now_ms()
     if after is not None:
-        return rfc3339(now_ms + named("--in", lambda: parse_duration(after)))
+        return rfc3339(now_ms + duration_ms("--in", after))
     assert at is not None
-    at_ms = int(named("--at", lambda: parse_when(at, now_ms, zone or host_zone()[0])))
+    at_ms = int(named("--at", lambda: parse_when(at, now_ms, zone or host_zone()[0]), lambda: _time_hint(at)))
     if at_ms < now_ms - _PAST_MS_MAX and options["idempotency_key"] is None:
         raise InvalidInput(
             f"--at {at}: that was {span((now_ms - at_ms) / 1000)} ago", f"for now: {now_instead}", field="--at"
@@ -160,12 +160,37 @@ def _as_option(match: re.Match[str]) -> str:
     return _OPTIONS[match["field"]]
 
 
-def named(option: str, read: Any) -> Any:
-    """What `read` returns; when it refuses, the error says which option it was."""
+def named(option: str, read: Callable[[], T], guess: Callable[[], str] = str) -> T:
+    """What `read` returns; when it refuses, the error says which option it was. `guess`: a hint that fits better."""
     try:
         return read()
     except InvalidInput as error:
-        raise InvalidInput(f"{option}: {error.message}", error.hint, field=option) from error
+        raise InvalidInput(f"{option}: {error.message}", guess() or error.hint, field=option) from error
+
+
+def duration_ms(option: str, text: str) -> int:
+    from jobctl.schedule import parse_duration
+
+    return named(option, lambda: parse_duration(text), lambda: _duration_hint(text))
+
+
+def check_durations(options: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Refused here, with the option's name, before a daemon is started for it."""
+    for name in names:
+        if options[name] is not None:
+            duration_ms("--" + name.replace("_", "-"), options[name])
+
+
+def _duration_hint(text: str) -> str:
+    from jobctl.cli.hints import duration_hint
+
+    return duration_hint(text)
+
+
+def _time_hint(text: str) -> str:
+    from jobctl.cli.hints import time_hint
+
+    return time_hint(text)
 
 
 def variables(pairs: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:

@@ -7,13 +7,14 @@ import typer
 from jobctl.cli.expression import is_expression
 from jobctl.cli.next import What, Zone, preview_for
 from jobctl.cli.session import Session
-from jobctl.cli.times import moment, of_fire
+from jobctl.cli.times import moment, no_time, of_fire
 
 EXAMPLES = (
     ('jobctl explain "30 2 * * 1-5" --tz Europe/Berlin', "needs no daemon"),
     ("jobctl explain backup", "a job"),
 )
 _FIRES = 5
+_INDENT = 17
 _FIELDS = ("minute", "hour", "day of month", "month", "day of week")
 _CHANGE_FIRES_MAX = 4
 
@@ -30,25 +31,25 @@ def verb(ctx: typer.Context, what: What, tz: Zone = None) -> None:
     if render.output in {"name", "csv"}:
         render.names([found["words"]])
         return
-    render.line(f"{found['words']}   ({found['timezone']})")
+    render.flow(f"{found['words']}   ({found['timezone']})")
     if is_expression(text) and len(text.split()) == len(_FIELDS):
         for name, field in zip(_FIELDS, text.split(), strict=True):
-            render.line(f"  {name:<14} {field}")
-    _fires(session, found["items"])
+            render.fact(f"  {name}", field, _INDENT)
+    _fires(session, found)
     for index, change in enumerate(found["transitions"]):
-        render.line(f"  {'clock change' if index == 0 else '':<14} {_change(change)}")
+        render.fact("  clock change" if index == 0 else "", _change(change), _INDENT)
     for warning in found["warnings"]:
         render.word(f"warning: {warning}")
 
 
-def _fires(session: Session, fires: list[dict[str, Any]]) -> None:
-    for index, fire in enumerate(fires):
+def _fires(session: Session, found: dict[str, Any]) -> None:
+    for index, fire in enumerate(found["items"]):
         note = f"   {fire['note']}" if fire["note"] else ""
-        session.render.line(
-            f"  {'next' if index == 0 else '':<14} {of_fire(fire)}, {session.viewer.ago(fire['at'])}{note}"
+        session.render.fact(
+            "  next" if index == 0 else "", f"{of_fire(fire)}, {session.viewer.ago(fire['at'])}{note}", _INDENT
         )
-    if not fires:
-        session.render.line(f"  {'next':<14} never")
+    if not found["items"]:
+        session.render.fact("  next", no_time(found["words"]), _INDENT)
 
 
 def _change(change: dict[str, Any]) -> str:

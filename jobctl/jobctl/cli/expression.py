@@ -17,7 +17,8 @@ def is_expression(text: str) -> bool:
 
 def preview_of(text: str, *, now_ms: int, n: int, until_ms: int | None, zone: str | None) -> dict[str, Any]:
     """The Preview of `docs/api.md`, computed here. Raises `InvalidInput` with what is wrong in the text."""
-    from jobctl.schedule import build, host_zone, parse_duration, preview
+    from jobctl.cli.draft import duration_ms
+    from jobctl.schedule import build, host_zone, preview
 
     tz = zone or host_zone()[0]
     every = _EVERY.fullmatch(text.strip())
@@ -27,7 +28,7 @@ def preview_of(text: str, *, now_ms: int, n: int, until_ms: int | None, zone: st
             f"write it as --every {every['duration']}, here as 'every {every['duration']}'",
         )
     if every is not None:
-        schedule = build(timezone=tz, anchor_ms=now_ms, every_ms=parse_duration(every["duration"]))
+        schedule = build(timezone=tz, anchor_ms=now_ms, every_ms=duration_ms("every", every["duration"]))
     else:
         schedule = build(timezone=tz, anchor_ms=now_ms, cron=text)
     assert schedule is not None

@@ -9,6 +9,7 @@ from jobctl.cli import describe
 from jobctl.cli.select import All, Names, Owner, Query, Queue, Selector, State, Tag, named_jobs
 from jobctl.cli.session import Session
 from jobctl.cli.table import Cell, Column
+from jobctl.client.sync import Client
 
 EXAMPLES = (
     ("jobctl ls", ""),
@@ -25,9 +26,10 @@ _COLUMNS = (
     Column("STATE"),
     Column("NAME", shrinks=8),
     Column("SCHEDULE", shrinks=9, drops=1),
-    Column("NEXT", drops=2),
-    Column("LAST"),
+    Column("NEXT"),
+    Column("LAST", shrinks=8),
 )
+_OPTIONS = ("-q", "--state", "--queue", "--owner", "--tag")
 _WIDE = (
     Column("ID", right=True), Column("STATE"), Column("NAME", shrinks=12), Column("SCHEDULE", shrinks=11),
     Column("ZONE"), Column("NEXT"), Column("LAST"), Column("OWNER"), Column("QUEUE"), Column("TAGS"),
@@ -52,23 +54,37 @@ def verb(
     some = selector.names or selector.filters
     jobs = named_jobs(client, selector) if some else client.jobs(done=everything or None)
     session.render.listing(
-        jobs, name=lambda job: str(job["name"]), fields=FIELDS, show=lambda items: show_table(session, items)
+        jobs,
+        name=lambda job: str(job["name"]),
+        fields=FIELDS,
+        show=lambda items: show_table(session, items) if items else _nothing(session, client, selector),
     )
+
+
+def _nothing(session: Session, client: Client, selector: Selector) -> None:
+    if selector.filters:
+        said = " ".join(f"{option} {value}" for option, value in zip(_OPTIONS, _values(selector), strict=True) if value)
+        session.render.word(f"no job matches {said}")
+    elif not selector.all and next(client.jobs(limit=1, done=True), None) is not None:
+        session.render.word("every job is done: jobctl ls --all shows them")
+    else:
+        session.render.word('no jobs; add one: jobctl add NAME --cron "0 3 * * *" -- COMMAND')
+
+
+def _values(selector: Selector) -> list[str | None]:
+    return [selector.query, selector.state, selector.queue, selector.owner, selector.tag]
 
 
 def show_table(session: Session, jobs: list[dict[str, Any]]) -> None:
     """The table for people, and on stderr how many there are and what is wrong with them."""
     render, viewer = session.render, session.viewer
-    if not jobs:
-        render.word('no jobs; add one: jobctl add NAME --cron "0 3 * * *" -- COMMAND')
-        return
     wide = render.output == "wide"
     rows = []
     for job in jobs:
         last = describe.last_run(job, viewer)
         if job["state"] == "paused":
             last = Cell(f"paused {describe.paused(job, viewer)}", "paused")
-        next_run, state = describe.next_run(job, viewer), describe.state(job["state"], loud=True)
+        next_run, state = describe.next_run(job, viewer), describe.job_state(job)
         plan = describe.schedule(job)
         if wide:
             zone = (job.get("schedule") or {}).get("timezone")

@@ -1,5 +1,6 @@
 """`jobctl next`: when a schedule or a job fires."""
 
+import os
 from typing import Annotated, Any
 
 import typer
@@ -7,8 +8,8 @@ import typer
 from jobctl.cli.expression import is_expression, preview_of
 from jobctl.cli.select import find_job
 from jobctl.cli.session import Session, instant
-from jobctl.cli.table import Column
-from jobctl.cli.times import milliseconds, of_fire
+from jobctl.cli.table import Cell, Column
+from jobctl.cli.times import milliseconds, no_time, of_fire, short_fire
 from jobctl.errors import InvalidInput
 
 EXAMPLES = (
@@ -17,6 +18,7 @@ EXAMPLES = (
     ("jobctl next backup -n 3", "a job, with its own zone"),
     ('jobctl next "every 90m" --json', ""),
 )
+_FIELDS = 5
 NOTES = {"gap": "the clock goes forward over it", "overlap": "the clock goes back: this time occurs twice"}
 
 What = Annotated[
@@ -44,7 +46,9 @@ def verb(
     elif render.output in {"name", "csv"}:
         render.names(fire["at"] for fire in found["items"])
     elif not found["items"]:
-        render.word("it never fires" if until is None else "it does not fire before then")
+        never = no_time(found["words"])
+        later = never.startswith("never") and until is not None
+        render.word("it does not fire before then" if later else never)
     else:
         show_fires(session, found["items"])
 
@@ -59,6 +63,7 @@ def preview_for(
         instant(session, until, option="--until", zone=zone),
     )
     if is_expression(text):
+        _unexpanded(what)
         now_ms = milliseconds(first) if first else session.world.clock.now_ms()
         return preview_of(text, now_ms=now_ms, n=n, until_ms=milliseconds(last) if last else None, zone=zone)
     if zone is not None:
@@ -67,11 +72,25 @@ def preview_for(
     return client.job_next(find_job(client, text)["id"], n, first, last)
 
 
+def _unexpanded(what: list[str]) -> None:
+    """Without quotes a shell puts the names of files in place of `*`."""
+    if len(what) > _FIELDS and any(os.path.lexists(word) for word in what):
+        raise InvalidInput(
+            f"{len(what)} words: the shell has put names of files in place of *",
+            'put the expression in quotes, as in "0 3 * * *"',
+        )
+
+
 def show_fires(session: Session, fires: list[dict[str, Any]]) -> None:
     viewer = session.viewer
-    columns = [Column("NEXT"), Column("IN"), Column("UTC", drops=1)]
-    rows: list[list[str]] = [[of_fire(fire), viewer.ago(fire["at"]), fire["at"]] for fire in fires]
+    columns = [Column("NEXT"), Column("IN", drops=2), Column("UTC", drops=1)]
+    rows: list[list[Cell | str | int | None]] = [
+        [Cell(of_fire(fire), short_fire(fire)), viewer.ago(fire["at"]), fire["at"]] for fire in fires
+    ]
     if any(fire["note"] for fire in fires):
-        columns.append(Column("NOTE", shrinks=20))
-        rows = [[*row, NOTES.get(fire["note"] or "", "")] for row, fire in zip(rows, fires, strict=True)]
+        columns.append(Column("NOTE"))
+        rows = [
+            [*row, Cell(NOTES.get(fire["note"] or "", ""), fire["note"] or "")]
+            for row, fire in zip(rows, fires, strict=True)
+        ]
     session.render.table(columns, rows)

@@ -75,6 +75,11 @@ class Render:
         """One line of data, made safe: a newline in a name must not make a second one."""
         self.out.write(cell(text) + "\n")
 
+    def flow(self, text: str, indent: int = 2) -> None:
+        """As `line`; on a terminal wrapped between words, further lines indented."""
+        for line in _wrapped(cell(text), self.out.width(), indent):
+            self.out.write(line + "\n")
+
     def painted(self, text: str, style: str) -> str:
         """For stdout: `text` in a colour, which must be safe already. Print it with `raw_line`."""
         return _paint(self.out.colour, text, style)
@@ -91,30 +96,35 @@ class Render:
         """Bytes as the command wrote them."""
         self.out.bytes(data)
 
-    def fact(self, label: str, text: str, indent: int, style: str = "") -> None:
-        """`label` and what it is, safe; on a terminal wrapped behind the label instead of under it."""
-        head = cell(label).ljust(indent)
-        room = self.out.width()
-        lines = [cell(text)]
-        if room is not None and len(head) + len(lines[0]) > room > indent + _NARROW:
-            from textwrap import wrap
+    def fact(self, label: str, text: str, indent: int, style: str = "", mark: str = "") -> None:
+        """`label` and what it is, safe; on a terminal wrapped behind the label instead of under it.
 
-            lines = wrap(lines[0], room - indent, break_on_hyphens=False) or [""]
+        `style` paints the text, `mark` the first word of the label.
+        """
+        head = cell(label).ljust(indent)
+        word = head.partition(" ")[0]
+        room = self.out.width()
+        if room is not None and room <= indent + _NARROW:
+            self.flow(f"{cell(label)} {text}" if label.strip() else f"  {text}")
+            return
+        lines = _wrapped(cell(text), None if room is None else room - indent, 0)
         for number, line in enumerate(lines):
-            self.out.write((head if number == 0 else " " * indent) + self.painted(line, style) + "\n")
+            begin = self.painted(word, mark) + head[len(word) :] if number == 0 else " " * indent
+            self.out.write(begin + self.painted(line, style) + "\n")
 
     def word(self, text: str) -> None:
         """One line for a person, on stderr; it never stands in the way of a full or closed stderr."""
         try:
-            self.err.write(cell(text) + "\n")
+            self.err.write("\n".join(_wrapped(cell(text), self.err.width(), 2)) + "\n")
         except OSError:
             return
 
     def error(self, title: str, facts: Iterable[tuple[str, str]]) -> None:
         """What, why and what to do: the fix last, where the eye ends."""
         head = _paint(self.err.colour, "error", "bad")
-        lines = [f"{head}: {safe_text(title)}"]
-        lines += [f"  {label + ':':<5} {_indented(safe_text(text))}" for label, text in facts if text]
+        room = self.err.width()
+        lines = [head + _lines(f": {safe_text(title)}", None if room is None else room - len("error"), 2)]
+        lines += [_lines(f"  {label + ':':<5} {safe_text(text)}", room, 8) for label, text in facts if text]
         try:
             self.err.write("\n".join(lines) + "\n")
         except OSError:
@@ -180,8 +190,21 @@ def _paint(colour: bool, text: str, style: str) -> str:
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if colour and style else text
 
 
-def _indented(text: str) -> str:
-    return text.replace("\n", "\n        ")
+def _wrapped(text: str, room: int | None, indent: int) -> list[str]:
+    """Lines of at most `room` columns, broken between words only where there are any; as it is without a room."""
+    if room is None or len(text) <= room or room <= _NARROW:
+        return [text]
+    from textwrap import wrap
+
+    lines = wrap(text, room, subsequent_indent=" " * indent, break_on_hyphens=False, break_long_words=False,
+                 drop_whitespace=True, replace_whitespace=False)  # fmt: skip
+    return lines or [""]
+
+
+def _lines(text: str, room: int | None, indent: int) -> str:
+    """A text of several lines, each wrapped, those after the first indented."""
+    pieces = [piece for line in text.split("\n") for piece in _wrapped(line, room, indent)]
+    return ("\n" + " " * indent).join([pieces[0], *(piece.strip() for piece in pieces[1:])])
 
 
 def _dump(value: object, indent: int | None = None) -> str:

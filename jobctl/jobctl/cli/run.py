@@ -104,6 +104,7 @@ def _of_job(session: Session, client: Client, job: str, options: dict[str, Any])
 def _of_command(session: Session, client: Client, options: dict[str, Any]) -> dict[str, Any]:
     if session.command is None and options["shell"] is None:
         raise InvalidInput("run what?", "name a job, or put a command behind --")
+    draft.check_durations(options, ("timeout", "grace"))
     environ = session.world.environ
     body = draft.plain(options)
     body |= {"target": draft.target(session, options["shell"]), "cwd": draft.path(options["cwd"]) or os.getcwd()}
@@ -111,7 +112,22 @@ def _of_command(session: Session, client: Client, options: dict[str, Any]) -> di
     body["env"] = taken | draft.variables(options["env"] or (), environ)
     at = draft.moment(session, options, draft.run_now(body["target"]))
     body |= {"run_at": at} if at else {}
+    _warn(session, options, body)
     return draft.told(lambda: client.create_run(body, options["idempotency_key"]))
+
+
+def _warn(session: Session, options: dict[str, Any], body: dict[str, Any]) -> None:
+    """Of a run that is due later: of one that starts now its end says what was wrong."""
+    if "run_at" not in body:
+        return
+    from jobctl.cli.slips import clock_change, slips
+    from jobctl.schedule import host_zone
+
+    found = slips(body, uid=session.world.uid, environ=session.world.environ)
+    if options["at"] is not None:
+        found += clock_change(options["at"], milliseconds(body["run_at"]), options["tz"] or host_zone()[0])
+    for slip in found:
+        session.render.word(f"warning: {slip}")
 
 
 def _announce(session: Session, run: dict[str, Any], *, quiet: bool, watched: bool) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from jobctl.cli import describe
-from jobctl.cli.select import no_such, runs_called
+from jobctl.cli.select import RUN_STATES, checked_states, no_such, runs_called
 from jobctl.cli.session import Session, instant
 from jobctl.cli.table import Cell, Column
 from jobctl.client.sync import Client
@@ -50,6 +50,7 @@ def verb(
     """List runs, newest first, active and finished alike."""
     session: Session = ctx.obj
     client = session.reader()
+    checked_states(state, RUN_STATES)
     filters = {"state": state, "since": instant(session, since, past=True, option="--since")}
     runs = client.runs(limit=limit, **filters) if job is None else _of(client, job, limit, filters)
     session.render.listing(

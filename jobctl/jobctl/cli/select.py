@@ -1,6 +1,6 @@
 """Which jobs a verb is about: the same arguments and options in every verb that takes several."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Annotated, Any, NamedTuple
 
@@ -11,6 +11,8 @@ from jobctl.client.transport import Json
 from jobctl.errors import Conflict, InvalidInput, NotFound
 
 _PANEL = "Which jobs"
+JOB_STATES = ("ok", "failed", "running", "paused", "done", "parked")
+RUN_STATES = ("scheduled", "ready", "running", "succeeded", "failed", "cancelled", "skipped")
 
 Names = Annotated[
     list[str] | None, typer.Argument(metavar="JOB…", help="names, ids, or the beginning of a uid", show_default=False)
@@ -63,7 +65,25 @@ def named_jobs(client: Client, selector: Selector) -> Iterable[Json]:
         return [find_job(client, name) for name in selector.names]
     if not selector.filters and not selector.all:
         raise InvalidInput("which jobs?", "name them, filter with --state, --tag, --owner, -q, or say --all")
-    return list(client.jobs(done=selector.all or None, **selector.filters))
+    states = checked_states(selector.state, JOB_STATES)
+    if "running" not in states:
+        return list(client.jobs(done=selector.all or None, **selector.filters))
+    # A paused or failing job may have a run too; its one state does not say so.
+    running = {run["job_id"] for run in client.runs(state="running")}
+    filters = {**selector.filters, "state": None}
+    jobs = client.jobs(done=selector.all or None, **filters)
+    return [job for job in jobs if job["state"] in states or job["id"] in running]
+
+
+def checked_states(text: str | None, known: Sequence[str]) -> list[str]:
+    """The words of `--state`, with commas between."""
+    words = [word.strip() for word in (text or "").split(",") if word.strip()]
+    for word in words:
+        if word not in known:
+            raise InvalidInput(
+                f"--state {word!r} is none of {', '.join(known)}", "several with commas", field="--state"
+            )
+    return words
 
 
 def find_job(client: Client, name: str) -> Json:

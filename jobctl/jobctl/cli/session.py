@@ -107,4 +107,6 @@ def instant(
             return rfc3339(now_ms - parse_duration(text.strip()))
         return rfc3339(parse_when(text, now_ms, zone or ("UTC" if session.common.utc else host_zone()[0])))
     except InvalidInput as error:
-        raise InvalidInput(f"{option}: {error.message}", error.hint, field=option) from error
+        from jobctl.cli.hints import time_hint
+
+        raise InvalidInput(f"{option}: {error.message}", time_hint(text) or error.hint, field=option) from error

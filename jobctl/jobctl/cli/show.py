@@ -8,7 +8,7 @@ from jobctl.cli import describe
 from jobctl.cli.added import policy
 from jobctl.cli.select import find_run, no_such, runs_called
 from jobctl.cli.session import Session
-from jobctl.cli.times import duration, of_fire, took
+from jobctl.cli.times import duration, no_time, of_fire, took
 from jobctl.client.sync import Client
 from jobctl.errors import InvalidInput, NotFound
 
@@ -65,7 +65,7 @@ def _show_job(session: Session, client: Client, job: dict[str, Any]) -> None:
         return
     runs = list(client.job_runs(job["id"], limit=_RUNS))
     preview = client.job_next(job["id"], _FIRES) if job["schedule"] and not job["error"] else {}
-    state = str(describe.state(job["state"], loud=True).text)
+    state = str(describe.job_state(job).text)
     render.line(f"{job['name']}   {state}   id {job['id']}")
     _print(session, [*_job_facts(session, job, preview), *_run_lines(session, runs)])
 
@@ -86,6 +86,8 @@ def _job_facts(session: Session, job: dict[str, Any], preview: dict[str, Any]) -
     first = "would be" if job["paused"] else "next"
     for index, fire in enumerate(preview.get("items", ())):
         facts.append((first if index == 0 else "", f"{of_fire(fire)}, {viewer.ago(fire['at'])}"))
+    if plan and not preview.get("items") and not job["error"] and not job["last_run"]:
+        facts.append((first, no_time(plan["words"])))
     facts.append(("policy", policy(job)))
     given = (("stdin", "stdin"), ("payload", "payload_ref"), ("env file", "env_file"), ("note", "note"))
     facts += [(label, str(job[name])) for label, name in given if job[name]]
@@ -128,7 +130,7 @@ def _show_run(session: Session, client: Client, run: dict[str, Any]) -> None:
     if render.machine:
         _machine(session, run, str(run["id"]))
         return
-    render.line(f"run {run['id']} of {run['job']}   {describe.ended(run)}")
+    render.flow(f"run {run['id']} of {run['job']}   {describe.ended(run)}")
     _print(session, _run_facts(session, run))
     for attempt in client.attempts(run["id"]):
         _print(session, _attempt_facts(session, attempt))

@@ -7,7 +7,7 @@ import typer
 
 from jobctl.cli.ending import Ended, How
 from jobctl.cli.session import Session
-from jobctl.cli.times import Viewer, span
+from jobctl.cli.times import Viewer, span, took
 
 _INDENT = 8
 EXAMPLES = (("jobctl status", ""), ("jobctl status --check || alert", "ends with 1 when something is wrong"))
@@ -73,6 +73,12 @@ def _facts(viewer: Viewer, status: dict[str, Any]) -> Iterator[tuple[str, str]]:
     waiting = f"{status['ready']} ready, {status['scheduled']} scheduled"
     yield "runs", f"{status['running']} running in {status['slots']} slots, {waiting}"
     if lag.get("count"):
-        yield "starts", f"half within {lag['p50_ms']} ms, 99 % within {lag['p99_ms']} ms, at most {lag['max_ms']} ms"
+        yield (
+            "starts",
+            ", ".join(
+                f"{words} {took(lag[name] / 1000)}"
+                for words, name in (("half within", "p50_ms"), ("99 % within", "p99_ms"), ("at most", "max_ms"))
+            ),
+        )
     if status["next_run_at"]:
         yield "next", viewer.both(status["next_run_at"])

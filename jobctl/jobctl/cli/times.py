@@ -108,10 +108,25 @@ class Viewer:
         return datetime.fromtimestamp(at_ms // 1000, zone)
 
 
+def no_time(words: str) -> str:
+    """When a schedule without a known time starts its job, by the schedule's words."""
+    known = {"on boot": "at the next boot of the host", "when the daemon starts": "each time the daemon starts",
+             "by hand": "by hand only"}  # fmt: skip
+    if words in known:
+        return known[words]
+    return "never: its time has passed" if words.startswith("once ") else "never: this date never comes"
+
+
 def of_fire(item: dict[str, object]) -> str:
     """A fire of a preview in its own zone: `Mon 30 Nov 2026 03:00:00 CET`."""
     at = moment(str(item["local"]))
     return f"{_full(at).rsplit(' ', 1)[0]} {item.get('zone') or at.tzname()}"
+
+
+def short_fire(item: dict[str, object]) -> str:
+    """As `of_fire`, for where there is no room: `30 Nov 2026 03:00 CET`."""
+    at = moment(str(item["local"]))
+    return f"{at.day:02d} {_MONTHS[at.month - 1]} {at.year} {at:%H:%M} {item.get('zone') or at.tzname()}"
 
 
 def _full(at: datetime) -> str:

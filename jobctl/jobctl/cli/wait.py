@@ -5,13 +5,12 @@ from typing import Annotated, Any
 import typer
 
 from jobctl.cli import describe
-from jobctl.cli.draft import named
+from jobctl.cli.draft import duration_ms
 from jobctl.cli.ending import CommandEnded, Ended, How
 from jobctl.cli.follow import is_active, until_over
 from jobctl.cli.run import print_run
 from jobctl.cli.select import find_run
 from jobctl.cli.session import Session
-from jobctl.schedule.duration import parse_duration
 
 EXAMPLES = (
     ("jobctl wait 4812", "ends with its exit code"),
@@ -31,10 +30,9 @@ def verb(
     """Wait until runs are over, and end with the exit code of the command: of several, the first that is not 0."""
     session: Session = ctx.obj
     client, render = session.reader(), session.render
-    limit = timeout
     deadline_ms = None
-    if limit is not None:
-        deadline_ms = session.world.clock.boot_ms() + named("--timeout", lambda: parse_duration(limit))
+    if timeout is not None:
+        deadline_ms = session.world.clock.boot_ms() + duration_ms("--timeout", timeout)
     found = [find_run(client, text) for text in runs]
     over = [until_over(session, client, run, deadline_ms) for run in found]
     for run in over:

@@ -68,7 +68,7 @@ def _print(session: Session, viewer: Viewer, job: dict[str, Any], entries: list[
         render.csv(_FIELDS, ([entry[field] for field in _FIELDS] for entry in entries))
     else:
         for entry in entries:
-            render.line(f"{_span(viewer, entry)}   {entry['words']}")
+            render.flow(f"{_span(viewer, entry)}   {entry['words']}")
         if whole:
             _now(session, viewer, job, nothing=not entries)
 

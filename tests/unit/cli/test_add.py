@@ -187,3 +187,80 @@ def test_pause_says_who_until_when_and_why(cli: Cli, daemon: FakeDaemon) -> None
     result = cli("pause", "sync", "--until", "2h", "--why", "provider down")
     assert result.out == "paused sync by ana 12m41s ago until 05:12 CET: provider down\n".replace("05:12", "05:12:41")
     assert daemon.posted("/v1/jobs/2/pause") == [{"until": "2026-11-29T04:12:41Z", "why": "provider down"}]
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("--", "date -u"), "--shell 'date -u'"),
+        (("--", "echo hi | wc -l"), "--shell 'echo hi | wc -l'"),
+        (("--", "echo", "hi", ">", "out"), "> is an argument of echo here"),
+        (("--", "cd", "/tmp"), "--shell 'cd /tmp'"),
+        (("--", "A=1", "env"), "--env A=1"),
+        (("--", "no-such-program"), "there is no program no-such-program on the PATH"),
+        (("--env", "PATH=/nowhere", "--", "true"), "there is no program true on the PATH of the job (/nowhere)"),
+        (("--", "/no/such/program"), "/no/such/program does not exist"),
+        (("--", "/etc/passwd"), "/etc/passwd is not executable"),
+        (("--", "~/x"), "write the whole path"),
+        (("--", "./x.sh"), "is looked for from HOME"),
+        (("--", "cat", "here.txt"), "here.txt is here, but the command runs in HOME"),
+        (("--env-file", "/no/env", "--", "true"), "--env-file: /no/env does not exist now"),
+        (("--payload", "/no/in", "--", "true"), "--payload: /no/in does not exist now"),
+        (("--cwd", "/no/folder", "--", "true"), "--cwd: /no/folder is no folder now"),
+        (("--every", "5m", "--jitter", "10m", "--", "true"), "--jitter 10m is longer"),
+        (("--cron", "0 3 * * *", "--jitter", "25h", "--", "true"), "--jitter 25h is longer"),
+        (("--at", "2027-03-28 02:30", "--tz", "Europe/Berlin", "--", "true"), "skips 02:30 that day"),
+        (("--at", "2027-10-31 02:30 Europe/Berlin", "--", "true"), "02:30 twice that day"),
+    ],
+)
+def test_what_cannot_work_is_warned_of_and_taken(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here.txt").touch()
+    for options in ((), ("--json",), ("-q",), ("--dry-run",)):
+        result = cli("add", "x", *options, *argv)
+        assert (result.code, said in result.err) == (0, True), result
+    assert any(said in text for text in cli("add", "x", "--dry-run", "--json", *argv).json()["warnings"])
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("--", "sh", "-c", "a | b > c"),
+        ("--shell", "cd /tmp && no-such-program"),
+        ("--every", "5m", "--jitter", "1m", "--", "true"),
+        ("--at", "2027-10-31T02:30+01:00", "--", "true"),
+        ("--at", "2027-10-31 03:30 Europe/Berlin", "--", "true"),
+    ],
+)
+def test_what_is_well_is_not_warned_of(cli: Cli, argv: tuple[str, ...]) -> None:
+    assert cli("add", "x", *argv).err == ""
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "hint"),
+    [
+        ("--every", "5 minutes", "write it as 5m"),
+        ("--in", "1h30", "write it as 1h30m"),
+        ("--cron", "every 5m", "write it as --every 5m"),
+        ("--cron", "@every 2 hours", "write it as --every 2h"),
+        ("--at", "noon", "write it as 12:00"),
+        ("--at", "9:30pm", "write it as 21:30"),
+        ("--at", "tomorrow 12 a.m.", "write it as tomorrow 00:00"),
+        ("--timeout", "5min", "write it as 5m"),
+        ("--every", "soon", "Write 90s, 10m"),
+    ],
+)
+def test_times_as_people_say_them(cli: Cli, option: str, text: str, hint: str) -> None:
+    refused = cli("add", "x", option, text, "--", "true")
+    assert (refused.code, hint in refused.err) == (2, True), refused
+
+
+def test_the_input_of_a_line_is_shown(cli: Cli) -> None:
+    assert 'input     "hi\\nyou\\n"' in cli("add", "x", "--dry-run", "--line", "* * * * * mail%hi%you").out
+
+
+def test_a_second_pause_keeps_what_is_not_given(cli: Cli) -> None:
+    cli("pause", "sync", "--why", "provider down")
+    assert "provider down" in cli("pause", "sync").out

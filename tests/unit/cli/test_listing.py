@@ -2,9 +2,11 @@
 
 import csv
 import io
+from pathlib import Path
 
 import pytest
 
+from jobctl.cli import checks
 from jobctl.cli.width import width
 from unit.cli.conftest import Cli
 from unit.client.fake_daemon import FakeDaemon, job, run
@@ -18,7 +20,7 @@ def test_ls_piped(cli: Cli) -> None:
     assert result.out.splitlines() == [
         "STATE    NAME    SCHEDULE      NEXT                      LAST",
         "FAILED   backup  0 3 * * *     in 23h47m, Mon 03:00 CET  exit 1, 12m00s ago",
-        "ok       hand    by hand       -                         -",
+        "new      hand    by hand       -                         -",
         "running  sync    */15 * * * *  in 23h47m, Mon 03:00 CET  -",
     ]
 
@@ -203,13 +205,16 @@ def test_why_not_due(cli: Cli, daemon: FakeDaemon) -> None:
     assert "not due then" in cli("why", "backup", "--at", "2026-11-29 01:07").out
 
 
-def test_doctor(cli: Cli, daemon: FakeDaemon, tmp_path: object) -> None:
+def test_doctor(cli: Cli, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
     result = cli("doctor", "--json")
-    checks = {item["check"]: item["level"] for item in result.json()["items"]}
+    found = {item["check"]: item["level"] for item in result.json()["items"]}
     assert {"daemon", "version", "clock", "zone", "permissions", "disk", "reboot", "command", "double", "path"} <= set(
-        checks
+        found
     )
     daemon.status["returns_after_reboot"] = False
+    monkeypatch.setattr(checks, "_can_return", lambda: False)
+    assert (cli("doctor").code, "warn  reboot" in cli("doctor").out) == (0, True)
+    monkeypatch.setattr(checks, "_can_return", lambda: True)
     assert cli("doctor").code == 1
 
 
@@ -255,3 +260,57 @@ def test_why_it_could_not_start(cli: Cli, daemon: FakeDaemon) -> None:
     waited = cli("wait", "104")
     assert (waited.code, said in waited.out) == (127, True)
     assert (why in cli("runs").out, why in cli("runs", "-o", "wide").out) == (False, True)
+
+
+def test_ls_says_what_it_did_not_find(cli: Cli, daemon: FakeDaemon) -> None:
+    assert cli("ls", "--tag", "none").err == "no job matches --tag none\n"
+    assert cli("pause", "--tag", "none").err == "no job matches\n"
+    daemon.jobs.clear()
+    assert "no jobs; add one" in cli("ls").err
+
+
+@pytest.mark.parametrize(
+    ("verb", "known"), [("ls", "ok, failed"), ("pause", "ok, failed"), ("runs", "scheduled, ready")]
+)
+def test_a_state_that_does_not_exist(cli: Cli, verb: str, known: str) -> None:
+    refused = cli(verb, "--state", "nonsense")
+    assert (refused.code, known in refused.err) == (2, True)
+
+
+def test_running_is_every_job_with_an_active_run(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.jobs[0] |= {"state": "paused", "paused": True}
+    daemon.runs.insert(0, run(104, daemon.jobs[0], state="running", finished_at=None))
+    assert cli("ls", "--state", "running", "-o", "name").out == "backup\nsync\n"
+    assert cli("ls", "--state", "running,ok", "-o", "name").out == "backup\nhand\nsync\n"
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [("@reboot", "at the next boot of the host"), ("0 0 30 2 *", "never: this date never comes")],
+)
+def test_what_comes_without_a_time(cli: Cli, expression: str, said: str) -> None:
+    assert said in cli("next", expression).err
+    assert said in cli("explain", expression).out
+    assert cli("next", expression, "--json").json()["items"] == []
+
+
+@pytest.mark.parametrize("columns", ["40", "80"])
+@pytest.mark.parametrize(
+    "argv",
+    [("ls",), ("next", "30 2 * * *", "--tz", "Europe/Berlin", "--from", "2027-03-26"), ("status",), ("show", "backup"),
+     ("explain", "30 2 * * 1-5", "--tz", "Europe/Berlin")],
+)  # fmt: skip
+def test_a_terminal_is_not_overrun(cli: Cli, daemon: FakeDaemon, argv: tuple[str, ...], columns: str) -> None:
+    daemon.status["socket"] = "/s"
+    shown = cli(*argv, terminal=True, COLUMNS=columns, NO_COLOR="1")
+    assert not [line for line in [*shown.out.splitlines(), *shown.err.splitlines()] if len(line) > int(columns)]
+    if argv == ("ls",):
+        assert "in 23h47m" in shown.out
+
+
+def test_unquoted_and_expanded(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cli("next", "0", "3", "*", "*", "*").code == 0
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").touch()
+    refused = cli("next", "0", "3", "a", "b", "a", "b", "a", "b")
+    assert (refused.code, "in quotes" in refused.err) == (2, True)

@@ -236,7 +236,8 @@ def _jobs(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
 
 def _add(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
     body = asked.body
-    made = job(len(fake.jobs) + 1, body.get("name") or "made", target=body["target"], paused=body.get("paused", False))
+    taken = {"target": body["target"], "paused": body.get("paused", False), "stdin": body.get("stdin")}
+    made = job(len(fake.jobs) + 1, body.get("name") or "made", **taken)
     if "schedule" not in body:
         made |= {"schedule": None, "next_run_at": None}
     else:
@@ -270,8 +271,8 @@ def _delete(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
 
 def _pause(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
     body = asked.body or {}
-    found |= {"paused": True, "state": "paused", "paused_by": "ana", "paused_since": "2026-11-29T02:00:00Z",
-              "paused_until": body.get("until"), "paused_why": body.get("why")}  # fmt: skip
+    found |= {"paused": True, "state": "paused", "paused_by": "ana", "paused_since": "2026-11-29T02:00:00Z"}
+    found |= {f"paused_{name}": body[name] for name in ("until", "why") if name in body}
     return Answer(200, found)
 
 
