@@ -121,10 +121,20 @@ def test_next_fires_have_a_zone_and_cron_tz_is_flagged(desk: Desk) -> None:
     report = desk.jobctl("import", "crontab", "-", "--json", input=table)
     (item,) = report["items"]
     assert [fire["local"][-6:] for fire in item["next"]] == ["+09:00"] * 3
-    assert any("CRON_TZ" in note for note in item["notes"])
+    flagged = "CRON_TZ: the times of line 2 are of Asia/Tokyo; Debian's cron would take the host's zone"
+    assert (item["notes"], report["remarks"]) == ([], [flagged])
     plain = desk.jobctl("import", "crontab", "-", "--json", "--dialect=debian", "--tz=Europe/Berlin", input=table)
     assert plain["items"][0]["next"][0]["zone"] in ("CET", "CEST")
     assert plain["remarks"] == ["CRON_TZ is kept as a variable and moves no schedule, as with Debian's cron"]
+
+
+def test_a_report_goes_by_line_and_tells_apart_what_cron_refuses(desk: Desk) -> None:
+    table = b"0 3 * * * mail%hi\n61 * * * * bad\nCRON_TZ=Mars/Base\n0 5 * * * mars\n0 6 * * * b%c\n"
+    said = desk.jobctl("import", "crontab", "-", input=table).splitlines()
+    assert "1 job, 2 lines become no job, 1 line refused" in said[0]
+    assert [line[:6] for line in said if line.startswith("line ")] == ["line 1", "line 2", "line 4", "line 5", "line 5"]
+    assert "line 4: becomes no job: 0 5 * * * mars" in said
+    assert not any("CRON_TZ: the times" in line for line in said)
 
 
 def test_what_a_crontab_wrote_does_nothing_to_a_terminal(desk: Desk) -> None:

@@ -18,7 +18,7 @@ from jobctl_daemon.rows import Created, Request
 from jobctl_daemon.schedules import schedule_of
 
 #: Others may take a made-up name between the look and the write.
-_TRIES: Final = 5
+_TRIES: Final = 64
 _PREVIEWED: Final = 3
 
 

@@ -3,13 +3,14 @@
 from typing import Any, Final
 
 from jobctl.cli import describe
-from jobctl.cli.times import Viewer, milliseconds, of_fire, rfc3339
+from jobctl.cli.times import Viewer, milliseconds, of_fire, rfc3339, span
 from jobctl.client.sync import Client
 from jobctl.errors import NotFound
 
 _SHOWN: Final = 10
 _WEEK_MS: Final = 7 * 86_400_000
 _MINUTE_MS: Final = 60_000
+_WINDOWS_MS: Final = (3_600_000, 86_400_000, 35 * 86_400_000, 20_000 * 86_400_000)
 _ALWAYS: Final = "1970-01-01T00:00:00Z"
 _REASONS: Final = {
     "overlap": "skipped: an earlier run was still active",
@@ -18,6 +19,8 @@ _REASONS: Final = {
     "coalesced": "not run by itself: one run stood for all",
     "deleted": "skipped: the job was removed",
 }
+#: Before outcomes that are sentences already.
+_ENDED: Final = {"could not start": "", "cancelled": "was "}
 _NO_RECORD: Final = (
     "today's schedule was due then, but nothing is recorded: it had another one, or the record is no longer kept"
 )
@@ -40,6 +43,30 @@ class Fate:
         if not entries and begin is None:
             entries = list(self._client.ledger(self._job["id"], _ALWAYS, None, limit=1000))
         return [self._told(entry) for entry in (entries if begin else entries[-_SHOWN:])]
+
+    def around(self, moment: str) -> list[Entry]:
+        """What became of one instant, or what will; when nothing was due then, also of those before and after it."""
+        asked = self.at(moment)
+        at_ms = milliseconds(moment)
+        if asked["reason"] != "not_due" or not self._job["schedule"] or at_ms > self._viewer.now_ms:
+            return [asked]
+        found = [asked]
+        for window_ms in _WINDOWS_MS:
+            begin = rfc3339(max(0, at_ms - window_ms))
+            before = [entry for entry in self._client.ledger(self._job["id"], begin, moment) if entry["from"] != moment]
+            if before:
+                found.append({**self._told(before[-1]), "place": "before"})
+                break
+        after = [entry for entry in self._client.ledger(self._job["id"], moment, None, limit=2)
+                 if milliseconds(entry["from"]) > at_ms]  # fmt: skip
+        if after:
+            found.append({**self._told(after[0]), "place": "after"})
+        return found
+
+    def run(self, run: Entry) -> Entry:
+        """What became of one run, as an entry."""
+        words = f"{self._ran(run)}" if run["state"] != "skipped" else f"run {run['id']} was {describe.outcome(run)}"
+        return _entry(run["due_at"], run["reason"], words) | {"run_id": run["id"], "state": run["state"], "count": 1}
 
     def at(self, moment: str) -> Entry:
         """What became of one instant, or what will."""
@@ -69,7 +96,7 @@ class Fate:
             text = f"ran as run {entry['run_id']}, which is no longer kept"
         else:
             text = "recorded"
-        return f"{text} ({detail})" if detail else text
+        return f"{text} ({detail})" if detail and str(detail) not in text else text
 
     def _ran(self, run: Entry) -> str:
         name, state = f"run {run['id']}", run["state"]
@@ -77,13 +104,16 @@ class Fate:
             return f"{name} is waiting to start, due {self._viewer.both(run['due_at'])}"
         if state == "running":
             return f"{name} is running, {describe.run_time(run, self._viewer)}"
-        words = [f"{name} ended {describe.outcome(run)}"]
-        if run.get("reason") and run["reason"] not in words[0]:
+        outcome, ended = describe.outcome(run), describe.ended(run)
+        words = [f"{name} {_ENDED.get(outcome, 'ended ')}{ended}"]
+        said = outcome != ended or outcome in _ENDED
+        if run.get("reason") and not said and run["reason"] not in words[0]:
             words[0] += f": {run['reason']}"
         if run["started_at"]:
             words.append(f"started {self._viewer.clock(run['started_at'])}")
             if run["late"]:
-                words.append(f"late ({(milliseconds(run['started_at']) - milliseconds(run['scheduled_at'])) // 1000}s)")
+                late_ms = milliseconds(run["started_at"]) - milliseconds(run["scheduled_at"])
+                words.append(f"late by {span(late_ms / 1000)}")
         if run["trigger"] == "catch_up":
             words.append("made up later")
         return ", ".join(words)

@@ -110,6 +110,23 @@ def _passed_on(answer: Response, position: Position, write: Callable[[bytes], No
         write(piece)
 
 
+class Watched:
+    """Passes bytes on, and knows whether the last line is unfinished: words on a terminal would go on in it."""
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._write = write
+        self._last = b"\n"
+
+    def __call__(self, data: bytes) -> None:
+        self._last = data[-1:] or self._last
+        self._write(data)
+
+    def end_line(self, session: Session) -> None:
+        """On stderr: not a byte of the output is ours."""
+        if self._last != b"\n":
+            session.render.word("")
+
+
 def log_writer(session: Session, *, raw: bool) -> tuple[Callable[[bytes], None], Callable[[], None]]:
     """How to print a log's bytes, and how to finish: as they are when piped or `raw`, filtered on a terminal."""
     render = session.render

@@ -197,7 +197,7 @@ class _Import:
             value["items"],
             name=lambda item: str(item["name"] or f"line-{item['line']}"),
             fields=("table", "line", "schedule", "user", "command", "stdin", "name", "problem"),
-            show=lambda items: _show(self._session, self._reports, items),
+            show=lambda items: _show(self._session, self._reports, items, live=self._file is None),
         )
         if applied is not None and not self._session.render.machine:
             for word in _what_was_done(applied):
@@ -251,28 +251,42 @@ _COLUMNS = (
 )
 
 
-def _show(session: Session, reports: "list[TableReport]", items: list[Json]) -> None:
-    """Each table: its jobs, its lines that stay with cron, and what Debian's cron makes of it."""
+def _show(session: Session, reports: "list[TableReport]", items: list[Json], *, live: bool) -> None:
+    """Each table: its jobs, its lines that become none, and what Debian's cron makes of it."""
     render = session.render
     for number, report in enumerate(reports):
         if number:
             render.line()
         mine = [item for item in items if item["table"] == report.path]
-        render.line(f"{report.path}: {_summary(report, mine)}")
+        render.line(f"{report.path}: {_summary(report, mine, live=live)}")
         rows = [_row(item) for item in mine if item["mapped"]]
         if rows:
             render.table(_COLUMNS, rows)
-        for line in _words(report, mine):
-            render.line(line)
+        for line in _words(report, mine, live=live):
+            render.flow(line, 4)
 
 
-def _summary(report: "TableReport", items: list[Json]) -> str:
+def _summary(report: "TableReport", items: list[Json], *, live: bool) -> str:
     mapped = sum(item["mapped"] for item in items)
-    rest = len(report.crontab.refused) + len(items) - mapped
+    parts = [f"{mapped} {'job' if mapped == 1 else 'jobs'}"]
+    if rest := len(items) - mapped:
+        parts.append(f"{_count(rest)} {_left(rest, live=live)}")
+    parts.append(f"{_count(len(report.crontab.refused))} refused")
     verdict = "Debian's cron loads it"
     if report.crontab.drops:
         verdict = f"Debian's cron ignores the whole file: {'; '.join(report.crontab.drops)}"
-    return f"{mapped} {'job' if mapped == 1 else 'jobs'}, {rest} {'line' if rest == 1 else 'lines'} refused; {verdict}"
+    return f"{', '.join(parts)}; {verdict}"
+
+
+def _count(lines: int) -> str:
+    return f"{lines} {'line' if lines == 1 else 'lines'}"
+
+
+def _left(lines: int, *, live: bool) -> str:
+    """What happens to lines that cron takes and we do not; those of a file are nobody's."""
+    if live:
+        return "stays with cron" if lines == 1 else "stay with cron"
+    return "becomes no job" if lines == 1 else "become no job"
 
 
 def _row(item: Json) -> list[Cell | str | int | None]:
@@ -290,19 +304,21 @@ def _next(item: Json) -> str:
     return of_fire(item["next"][0]) if item["next"] else "never"
 
 
-def _words(report: "TableReport", items: list[Json]) -> Iterator[str]:
+def _words(report: "TableReport", items: list[Json], *, live: bool) -> Iterator[str]:
     """What a table has no room for, by line."""
     from jobctl.crontabs.report import remarks
 
+    said: list[tuple[int, str]] = []
     for item in items:
+        number = item["line"]
         if not item["mapped"]:
-            yield f"line {item['line']}: stays with cron: {cell(item['schedule'])} {cell(item['command'])}"
-            yield f"    {cell(item['problem'])}"
-        for note in item["notes"]:
-            yield f"line {item['line']}: {cell(note)}"
+            what = f"{_left(1, live=live)}: {cell(item['schedule'])} {cell(item['command'])}"
+            said += [(number, f"line {number}: {what}"), (number, f"    {cell(item['problem'])}")]
+        said += [(number, f"line {number}: {cell(note)}") for note in item["notes"]]
     for line in report.crontab.refused:
-        yield f"line {line.line}: refused: {cell(line.text)}"
-        yield f"    {cell(line.reason)}"
+        said.append((line.line, f"line {line.line}: refused, cron does not take it: {cell(line.text)}"))
+        said.append((line.line, f"    {cell(line.reason)}"))
+    yield from (text for _, text in sorted(said, key=lambda one: one[0]))
     paused = [f"{item['name']} ({item['active_in']})" for item in items if _comes_in_paused(item)]
     if paused:
         yield f"paused, because cron runs them already: {cell(', '.join(paused))}"
@@ -319,7 +335,8 @@ def _what_was_done(applied: Json) -> Iterator[str]:
     if applied["import"] is None:
         yield "nothing to do: every line that can be a job is one already"
         return
-    yield f"made {made} {'job' if made == 1 else 'jobs'}, commented {applied['commented']} out of the live tables"
+    taken = f", commented {_count(applied['commented'])} out of the live tables" if applied["commented"] else ""
+    yield f"made {made} {'job' if made == 1 else 'jobs'}{taken}"
     for line in applied["missing"]:
         yield f"{line['table']} has changed, this line was not found: {cell(line['text'])}"
     yield f"undo it with: jobctl import crontab --rollback {applied['import']}"
@@ -339,7 +356,9 @@ def _roll_back(session: Session, ident: str | None) -> None:
     if session.render.machine:
         session.render.json({"schema": 1, "import": record.id, "removed": outcome.jobs, "missing": missing})
     else:
-        session.render.line(f"undid import {record.id}: {len(outcome.jobs)} jobs removed, their lines put back")
+        removed = f"{len(outcome.jobs)} {'job' if len(outcome.jobs) == 1 else 'jobs'} removed"
+        back = ", their lines put back" if record.tables else ""
+        session.render.line(f"undid import {record.id}: {removed}{back}")
     for line in missing:
         session.render.word(f"not found in {line['table']}, so not put back: {cell(line['text'])}")
     for path in outcome.originals:

@@ -1,12 +1,12 @@
 """`jobctl log`: what a run printed."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from jobctl.cli import describe
-from jobctl.cli.follow import follow_log, is_active, log_writer, until_over, until_started
+from jobctl.cli.follow import Watched, follow_log, is_active, log_writer, until_over, until_started
 from jobctl.cli.select import find_run
 from jobctl.cli.session import Session
 from jobctl.cli.tail import tail_offset
@@ -16,7 +16,7 @@ from jobctl.errors import InvalidInput, NotFound
 EXAMPLES = (
     ("jobctl log backup", "its newest run"),
     ("jobctl log 4812 --tail 20", "the last lines of one run"),
-    ("jobctl log backup -f", "as it is written, also over a restart of the daemon"),
+    ("jobctl log backup -f", "as it is written, and its next runs; also over a restart of the daemon"),
     ("jobctl log 4812 --tail 64kB > part", "piped: the bytes as they were written"),
 )
 _SIZE = re.compile(r"([0-9]+) ?(B|kB|k|MB|M)", re.IGNORECASE)
@@ -26,7 +26,9 @@ _UNITS = {"b": 1, "kb": 1000, "k": 1000, "mb": 1_000_000, "m": 1_000_000}
 def verb(
     ctx: typer.Context,
     which: Annotated[str, typer.Argument(metavar="JOB|RUN", help="a run's id, or a job for its newest run")],
-    follow: Annotated[bool, typer.Option("-f", "--follow", help="go on as it grows, until the run is over")] = False,
+    follow: Annotated[
+        bool, typer.Option("-f", "--follow", help="go on as it grows; of a job also its next runs")
+    ] = False,
     attempt: Annotated[int | None, typer.Option("--attempt", metavar="N", min=1, help="of an earlier attempt")] = None,
     offset: Annotated[
         int | None, typer.Option("--offset", metavar="N", help="from this byte on; negative: from the end")
@@ -36,11 +38,18 @@ def verb(
     ] = None,
     raw: Annotated[bool, typer.Option("--raw", help="do not filter control characters on a terminal")] = False,
 ) -> None:
-    """Show what a run printed. Piped, the bytes are as they were written; on a terminal escapes are filtered."""
+    """Show what a run printed. Piped, the bytes are as they were written; on a terminal escapes are filtered.
+
+    With -f a run is followed to its end; a job that has a next run is followed from run to run, until ctrl-c.
+    """
     session: Session = ctx.obj
     if offset is not None and tail is not None:
         raise InvalidInput("--offset and --tail both say where to begin", "leave one of them out")
     client = session.reader()
+    job = _goes_on(client, which) if follow and attempt is None else None
+    if job is not None:
+        _follow_job(session, client, job, _Begin(offset, tail), raw=raw)
+        return
     run = find_run(client, which)
     if follow and attempt is None:
         run = until_started(session, client, run)
@@ -48,7 +57,7 @@ def verb(
         raise NotFound(
             f"run {run['id']} of {run['job']} has no log: {describe.ended(run)}", f"see jobctl show {run['id']} --run"
         )
-    begin = _begin(client, run, attempt, offset, tail)
+    begin = _Begin(offset, tail).of(client, run, attempt)
     if session.render.output in {"json", "ndjson"}:
         _json(session, client, run, attempt=attempt, offset=begin, follow=follow)
         return
@@ -63,15 +72,58 @@ def verb(
         _say_end(session, until_over(session, client, run, 0 if not follow else None))
 
 
-def _begin(client: Client, run: dict[str, Any], attempt: int | None, offset: int | None, tail: str | None) -> int:
-    if tail is None:
-        return offset or 0
-    size = _SIZE.fullmatch(tail)
-    if size:
-        return -(int(size[1]) * _UNITS[size[2].lower()])
-    if not tail.isascii() or not tail.isdigit():
-        raise InvalidInput(f"--tail {tail!r} is no number", "write lines as 20, bytes as 64kB", field="--tail")
-    return tail_offset(client, run["id"], attempt, int(tail))
+class _Begin(NamedTuple):
+    """Where to begin, as it was asked for."""
+
+    offset: int | None
+    tail: str | None
+
+    def of(self, client: Client, run: dict[str, Any], attempt: int | None) -> int:
+        tail = self.tail
+        if tail is None:
+            return self.offset or 0
+        size = _SIZE.fullmatch(tail)
+        if size:
+            return -(int(size[1]) * _UNITS[size[2].lower()])
+        if not tail.isascii() or not tail.isdigit():
+            raise InvalidInput(f"--tail {tail!r} is no number", "write lines as 20, bytes as 64kB", field="--tail")
+        return tail_offset(client, run["id"], attempt, int(tail))
+
+
+def _goes_on(client: Client, which: str) -> dict[str, Any] | None:
+    """The job, when it is one that has a next run. A number is a run first."""
+    if which.isdigit():
+        try:
+            client.run(which)
+        except NotFound:
+            pass
+        else:
+            return None
+    try:
+        job = client.job(which)
+    except NotFound:
+        return None
+    return job if job["next_run_at"] else None
+
+
+def _follow_job(session: Session, client: Client, job: dict[str, Any], begin: _Begin, *, raw: bool) -> None:
+    """One run after the other; only of the first may the beginning be left out."""
+    from jobctl.cli.following import follow_runs
+
+    first = [begin]
+
+    def show(run: dict[str, Any]) -> None:
+        offset = first.pop().of(client, run, None) if first else 0
+        if session.render.output in {"json", "ndjson"}:
+            _json(session, client, run, attempt=None, offset=offset, follow=True)
+            return
+        write, finish = log_writer(session, raw=raw)
+        watched = Watched(write)
+        follow_log(session, client, run, write=watched, offset=offset)
+        finish()
+        watched.end_line(session)
+
+    follow_runs(session, client, job, show)
 
 
 def _json(

@@ -10,7 +10,7 @@ import typer
 
 from jobctl.cli import describe, draft
 from jobctl.cli.ending import CommandEnded
-from jobctl.cli.follow import follow_log, is_active, log_writer, until_over, until_started
+from jobctl.cli.follow import Watched, follow_log, is_active, log_writer, until_over, until_started
 from jobctl.cli.select import find_job
 from jobctl.cli.session import Session
 from jobctl.cli.times import milliseconds
@@ -83,8 +83,10 @@ def _follow(session: Session, client: Client, run: dict[str, Any]) -> None:
     run = until_started(session, client, run)
     if run["started_at"]:
         write, finish = log_writer(session, raw=False)
-        follow_log(session, client, run, write=write)
+        watched = Watched(write)
+        follow_log(session, client, run, write=watched)
         finish()
+        watched.end_line(session)
 
 
 def _of_job(session: Session, client: Client, job: str, options: dict[str, Any]) -> dict[str, Any]:

@@ -94,6 +94,14 @@ def find_job(client: Client, name: str) -> Json:
         raise no_such(client, name, error) from error
 
 
+def named_job(client: Client, text: str) -> Json:
+    """The job. A number is a job only where a list shows one: commands run once have their own, out of sight."""
+    job = client.job(text)
+    if text.isdigit() and not any(item["id"] == job["id"] for item in client.jobs(q=job["name"], done=True)):
+        raise NotFound(f"there is no job {text}", "see jobctl ls")
+    return job
+
+
 def no_such(client: Client, name: str, error: NotFound, kind: str = "job") -> NotFound:
     from difflib import get_close_matches
 

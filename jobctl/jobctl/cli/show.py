@@ -6,7 +6,7 @@ import typer
 
 from jobctl.cli import describe
 from jobctl.cli.added import policy
-from jobctl.cli.select import find_run, no_such, runs_called
+from jobctl.cli.select import find_run, named_job, no_such, runs_called
 from jobctl.cli.session import Session
 from jobctl.cli.times import duration, no_time, of_fire, took
 from jobctl.client.sync import Client
@@ -38,24 +38,27 @@ def verb(
     if run and job:
         raise InvalidInput("--run and --job exclude each other", "leave one of them out")
     client = session.reader()
-    if run or (not job and which.isdigit() and not _is_job(client, which)):
+    if run:
         _show_run(session, client, find_run(client, which))
         return
     try:
-        _show_job(session, client, client.job(which))
+        found = named_job(client, which)
     except NotFound as error:
-        found = None if job else next(runs_called(client, which, 1), None)
-        if found is None:
+        if job:
             raise no_such(client, which, error) from error
-        _show_run(session, client, found)
+        _show_run(session, client, _run_instead(client, which, error))
+    else:
+        _show_job(session, client, found)
 
 
-def _is_job(client: Client, ident: str) -> bool:
-    try:
-        client.job(ident)
-    except NotFound:
-        return False
-    return True
+def _run_instead(client: Client, which: str, error: NotFound) -> dict[str, Any]:
+    """No job has this name or number."""
+    if which.isdigit():
+        return find_run(client, which)
+    found = next(runs_called(client, which, 1), None)
+    if found is None:
+        raise no_such(client, which, error) from error
+    return found
 
 
 def _show_job(session: Session, client: Client, job: dict[str, Any]) -> None:

@@ -6,9 +6,11 @@ import typer
 
 from jobctl.cli import describe
 from jobctl.cli.fate import Entry, Fate
-from jobctl.cli.select import find_job
+from jobctl.cli.select import named_job, no_such, runs_called
 from jobctl.cli.session import Session, instant
 from jobctl.cli.times import Viewer, milliseconds, rfc3339
+from jobctl.client.sync import Client
+from jobctl.errors import NotFound
 
 EXAMPLES = (
     ("jobctl why backup", "what became of its last occurrences"),
@@ -22,7 +24,7 @@ _FIELDS = ("from", "to", "count", "run_id", "state", "reason", "words")
 
 def verb(
     ctx: typer.Context,
-    job: Annotated[str, typer.Argument(metavar="JOB", help="a job, by name or id")],
+    job: Annotated[str, typer.Argument(metavar="JOB", help="a job, by name or id; else a run")],
     at: Annotated[
         str | None,
         typer.Option("--at", metavar="TIME", help="one instant: `03:00` is the last such, `2026-12-01 03:00`"),
@@ -33,19 +35,37 @@ def verb(
 ) -> None:
     """Say why a job ran, ran late, or did not run: for one instant, or for its last occurrences.
 
-    Times are in the zone of the job, those you give and those you see.
+    Where nothing was due, also of the occurrences before and after. Times are in the zone of the job, those you give
+    and those you see.
     """
     session: Session = ctx.obj
     client = session.reader()
-    found = find_job(client, job)
+    try:
+        found = named_job(client, job)
+    except NotFound as error:
+        _of_run(session, client, job, error)
+        return
     zone = (found["schedule"] or {}).get("timezone")
     viewer = session.viewer_in(zone)
     fate = Fate(client, found, viewer)
     if at is not None:
-        entries = [fate.at(_last_such(session, at, zone))]
+        entries = fate.around(_last_such(session, at, zone))
     else:
         entries = fate.since(instant(session, since, past=True, option="--since", zone=zone))
     _print(session, viewer, found, entries, whole=at is None)
+
+
+def _of_run(session: Session, client: Client, text: str, error: NotFound) -> None:
+    """No job has this name: a run by its id, or the newest that had the name."""
+    try:
+        run = client.run(text) if text.isdigit() else next(runs_called(client, text, 1), None)
+    except NotFound:
+        run = None
+    if run is None:
+        raise no_such(client, text, error) from error
+    viewer = session.viewer
+    entry = Fate(client, {"id": run["job_id"]}, viewer).run(run)
+    _print(session, viewer, {}, [entry], whole=False)
 
 
 def _last_such(session: Session, text: str, zone: str | None) -> str:
@@ -68,7 +88,8 @@ def _print(session: Session, viewer: Viewer, job: dict[str, Any], entries: list[
         render.csv(_FIELDS, ([entry[field] for field in _FIELDS] for entry in entries))
     else:
         for entry in entries:
-            render.flow(f"{_span(viewer, entry)}   {entry['words']}")
+            place = f"{entry['place']}: " if entry.get("place") else ""
+            render.flow(f"{place}{_span(viewer, entry)}   {entry['words']}")
         if whole:
             _now(session, viewer, job, nothing=not entries)
 

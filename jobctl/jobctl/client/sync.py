@@ -21,7 +21,7 @@ def _target(path: str, query: Query | None = None) -> str:
         for name, value in (query or {}).items()
         if value is not None
     ]
-    return f"{path}?{urlencode(pairs)}" if pairs else path
+    return f"{path}?{urlencode(pairs, errors='surrogateescape')}" if pairs else path
 
 
 def _part(ident: object) -> str:

@@ -154,8 +154,6 @@ def _bad_zone(zone: str | None) -> str | None:
 
 
 def _notes(item: CrontabLine) -> Iterable[str]:
-    if item.zone:
-        yield f"CRON_TZ: its times are of {shown(item.zone)}; Debian's cron would take the host's zone"
     if item.stdin is not None:
         yield "a bare % ends the command, the rest is its input; write \\% where a percent sign is meant"
     if item.command.endswith("\r"):

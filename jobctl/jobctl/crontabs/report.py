@@ -103,8 +103,30 @@ def remarks(report: TableReport) -> list[str]:
         said.append("RANDOM_DELAY is kept as a variable: Debian's cron does not know it, starts are not delayed")
     if "TZ" in names:
         said.append("TZ is a variable of the commands, it does not move any schedule")
+    said += [
+        f"CRON_TZ: the times of {_lines(numbers)} are of {shown(zone)}; Debian's cron would take the host's zone"
+        for zone, numbers in _zones(report).items()
+    ]
     if any(item.env.get("CRON_TZ") and item.zone is None for item in report.crontab.items):
         said.append("CRON_TZ is kept as a variable and moves no schedule, as with Debian's cron")
     if "LOGNAME" in names:
         said.append("LOGNAME is always the user's name, as with cron: the assignment is left out")
     return said
+
+
+def _zones(report: TableReport) -> dict[str, list[int]]:
+    """Zones that lines are read in, and their lines; of those that become no job their problem says enough."""
+    found: dict[str, list[int]] = {}
+    for planned in report.planned:
+        if planned.item.zone and planned.problem is None:
+            found.setdefault(planned.item.zone, []).append(planned.item.line)
+    return found
+
+
+def _lines(numbers: Sequence[int]) -> str:
+    """`line 3`, `lines 3 to 5`, `lines 3, 5 and 9`."""
+    if len(numbers) == 1:
+        return f"line {numbers[0]}"
+    if list(numbers) == list(range(numbers[0], numbers[-1] + 1)) and len(numbers) > 2:
+        return f"lines {numbers[0]} to {numbers[-1]}"
+    return f"lines {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobctl.cli import patience
+from jobctl.cli import following, patience
 from jobctl.cli.logview import Position
 from jobctl.cli.tail import tail_offset
 from jobctl.client.sync import Client
@@ -235,3 +235,52 @@ def test_events_resume_behind_the_last(cli: Cli, daemon: FakeDaemon) -> None:
     assert asked_after == [None, "1", "2"]
     assert result.code == 6
     assert len(result.out.splitlines()) == 2
+
+
+class Ticking:
+    """A job whose next run comes at the third look, twice; then it has no next one."""
+
+    def __init__(self, daemon: FakeDaemon) -> None:
+        self.daemon = daemon
+        self.looks = 0
+
+    def __call__(self, asked: Asked, match: object) -> Answer:
+        job = self.daemon.jobs[0]
+        self.looks += 1
+        if self.looks % 3 == 0:
+            if self.looks == 9:
+                job["next_run_at"] = None
+            else:
+                number = 200 + self.looks
+                self.daemon.runs.insert(0, run(number, job))
+                self.daemon.logs[number] = b"run %d" % number
+        return Answer(200, job)
+
+
+def test_a_job_is_followed_from_run_to_run(cli: Cli, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "_POLL_S", 0)
+    daemon.override("GET", "/v1/jobs/(backup|1)", Ticking(daemon))
+    result = cli("log", "backup", "-f")
+    assert result.code == 0
+    assert result.raw == b"one\ntwo\nthree\nrun 203run 206"
+    waiting = "waiting for the next run, Mon 03:00 CET, in 23h47m (ctrl-c to stop)"
+    assert result.err.splitlines() == [
+        "run 101 of backup: exit 1 after 41s", waiting, "", "run 203 of backup: ok after 41s", waiting, "",
+        "run 206 of backup: ok after 41s", waiting, "backup has no next run",
+    ]  # fmt: skip
+
+
+def test_a_run_and_a_job_without_a_next_one_end(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.jobs[0]["next_run_at"] = None
+    for which in ("101", "backup"):
+        assert cli("log", which, "-f").raw == b"one\ntwo\nthree\n"
+
+
+def test_words_begin_on_a_line_of_their_own(cli: Cli, daemon: FakeDaemon) -> None:
+    made = run(104, daemon.jobs[0])
+    daemon.runs.insert(0, made)
+    daemon.logs[104] = b"no newline"
+    daemon.override("POST", "/v1/jobs/backup/runs", Answer(201, made))
+    result = cli("run", "backup", "-f")
+    assert result.raw == b"no newline"
+    assert result.err == "run 104 of backup\n\nrun 104 of backup: ok after 41s\n"

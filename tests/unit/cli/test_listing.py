@@ -9,7 +9,7 @@ import pytest
 from jobctl.cli import checks
 from jobctl.cli.width import width
 from unit.cli.conftest import Cli
-from unit.client.fake_daemon import FakeDaemon, job, run
+from unit.client.fake_daemon import Answer, Asked, FakeDaemon, job, run
 
 HOSTILE = ["\x1b]52;c;aGk=\x07", "[/x]", "日本語のジョブ", "a\u202eb", "x" * 300, "line\nbreak", "\x9b2J"]
 
@@ -186,7 +186,7 @@ def test_why(cli: Cli, daemon: FakeDaemon) -> None:
         "Thu 26 Nov 2026 03:00:00 CET to Sat 28 Nov 2026 03:00:00 CET (3×)   skipped: the job was paused"
     )
     assert "an earlier run was still active (run 99 was active)" in shown[1]
-    assert "run 101 ended exit 1, started 03:00 CET, late (0s)" in shown[2]
+    assert "run 101 ended exit 1, started 03:00 CET, late by 0s" in shown[2]
     assert shown[3].startswith("next: ")
     assert "run 101" in cli("why", "backup", "--at", "03:00").out
     assert "the job was added" in cli("why", "backup", "--at", "2026-01-01 03:00").out
@@ -314,3 +314,56 @@ def test_unquoted_and_expanded(cli: Cli, tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "a").touch()
     refused = cli("next", "0", "3", "a", "b", "a", "b", "a", "b")
     assert (refused.code, "in quotes" in refused.err) == (2, True)
+
+
+def test_why_nothing_was_due_and_what_was_around(cli: Cli, daemon: FakeDaemon) -> None:
+    def entry(at: str, run_id: int) -> dict[str, object]:
+        return {"from": at, "to": at, "count": 1, "run_id": run_id, "reason": None, "detail": None, "recorded_at": at}
+
+    entries = [entry("2026-11-28T14:00:00Z", 101), entry("2026-11-29T02:00:00Z", 102)]
+
+    def ledger(asked: Asked, _match: object) -> Answer:
+        begin, end = asked.query["from"], asked.query.get("to", "9")
+        items = [item for item in entries if begin <= str(item["from"]) <= end]
+        return Answer(200, {"schema": 1, "items": items, "next": None})
+
+    daemon.jobs[0]["created_at"] = "2026-11-01T00:00:00Z"
+    daemon.override("GET", "/v1/jobs/1/ledger", ledger)
+    daemon.override("GET", "/v1/jobs/1/next", Answer(200, {"words": "", "items": []}))
+    shown = cli("why", "backup", "--at", "2026-11-28 20:00").out.splitlines()
+    assert "not due then" in shown[0]
+    assert shown[1].startswith("before: Sat 28 Nov 2026 15:00:00 CET   run 101 ended exit 1")
+    assert shown[2].startswith("after: Sun 29 Nov 2026 03:00:00 CET   run 102 ended ok")
+
+
+def test_why_of_a_run(cli: Cli, daemon: FakeDaemon) -> None:
+    gone = job(900, "sleep")
+    cancelled = {"state": "cancelled", "outcome": "cancelled", "class": "cancelled"}
+    daemon.runs += [
+        run(99, gone, reason="it was cancelled", **cancelled),
+        run(98, gone, reason="cancelled by ana", **cancelled),
+    ]
+    assert "run 99 was cancelled, started 03:00 CET" in cli("why", "99").out
+    assert "run 99 was cancelled" in cli("why", "sleep").out
+    assert "run 98 was cancelled by ana" in cli("why", "98").out
+    assert cli("why", "997").code == 3
+
+
+def test_late_in_words_and_no_reason_twice(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.runs[-1] |= {"started_at": "2033-11-29T02:00:00Z"}
+    at = "2026-11-29T02:00:00Z"
+    daemon.ledger = [
+        {"from": at, "to": at, "count": 1, "run_id": 101, "reason": None, "detail": None, "recorded_at": at},
+        {"from": at, "to": at, "count": 1, "run_id": None, "reason": "paused", "detail": "the job was paused",
+         "recorded_at": at},
+    ]  # fmt: skip
+    shown = cli("why", "backup").out
+    assert "late by 7y002d" in shown
+    assert "skipped: the job was paused\n" in shown
+
+
+def test_a_number_is_a_job_only_where_a_list_shows_one(cli: Cli, daemon: FakeDaemon) -> None:
+    """A command that was run once has a job of its own, out of sight."""
+    daemon.runs.append(run(7, job(900, "sleep")))
+    daemon.override("GET", "/v1/jobs/7", Answer(200, job(7, "hidden")))
+    assert cli("show", "7").out.startswith("run 7 of sleep")

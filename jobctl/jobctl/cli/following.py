@@ -1,0 +1,76 @@
+"""The runs of a job one after another, as they come."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from jobctl.cli import describe
+from jobctl.cli.follow import is_active, until_over, until_started
+from jobctl.cli.patience import Patience
+from jobctl.cli.session import Session
+from jobctl.client.sync import Client
+from jobctl.errors import NotFound
+
+_POLL_S: Final = 0.5
+#: So many runs at most may come between two looks.
+_LOOKED_AT: Final = 100
+
+Run = dict[str, Any]
+
+
+def follow_runs(session: Session, client: Client, job: Run, show: Callable[[Run], None]) -> None:
+    """`show` the job's newest run, then each further one until it is over, for as long as there is a next."""
+    patience = Patience(session)
+    newest = next(iter(client.job_runs(job["id"], limit=1)), None)
+    seen = newest["id"] if newest else 0
+    if newest is not None:
+        _shown(session, client, newest, show)
+    while True:
+        try:
+            fresh, next_at = patience.ask(lambda last=seen: _look(client, job, last))  # type: ignore[misc]
+        except NotFound:
+            session.render.word(f"{job['name']} was removed")
+            return
+        if not fresh and next_at is None:
+            session.render.word(f"{job['name']} has no next run")
+            return
+        if not fresh and next_at is not None:
+            session.render.word(f"waiting for the next run, {session.viewer.both(next_at)} (ctrl-c to stop)")
+            fresh = _awaited(client, job, seen, patience)
+        for run in fresh:
+            seen = run["id"]
+            _shown(session, client, run, show)
+
+
+def _look(client: Client, job: Run, seen: int) -> tuple[list[Run], str | None]:
+    """What has come, and when the next one does."""
+    next_at: str | None = client.job(job["id"])["next_run_at"]
+    return _after(client, job, seen), next_at
+
+
+def _awaited(client: Client, job: Run, seen: int, patience: Patience) -> list[Run]:
+    """The runs that came. None when the job has no next one any more, or is gone."""
+    while True:
+        time.sleep(_POLL_S)
+        try:
+            fresh, next_at = patience.ask(lambda: _look(client, job, seen))
+        except NotFound:
+            return []
+        if fresh or not next_at:
+            return fresh
+
+
+def _after(client: Client, job: Run, seen: int) -> list[Run]:
+    """Runs with a higher id than `seen`, oldest first."""
+    runs: Iterator[Run] = client.job_runs(job["id"], limit=_LOOKED_AT)
+    return sorted((run for run in runs if run["id"] > seen), key=lambda run: int(run["id"]))
+
+
+def _shown(session: Session, client: Client, run: Run, show: Callable[[Run], None]) -> None:
+    run = until_started(session, client, run)
+    if run["started_at"]:
+        show(run)
+    over = until_over(session, client, run)
+    taken = describe.run_time(over, session.viewer)
+    state = "running" if is_active(over) else describe.ended(over)
+    session.render.word(f"run {over['id']} of {over['job']}: {state}" + (f" after {taken}" if taken else ""))
