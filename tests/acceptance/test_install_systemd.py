@@ -45,6 +45,10 @@ as_user systemctl --user exit || true
 
 STEPS = r"""
 jobctl=$HOME/.local/bin/jobctl
+install() { "$CHECKOUT/install.sh" --python "$PYTHON"; }
+running() { systemctl --user list-units --plain --no-legend 'jobctl-runner@*' | grep -c ' running ' || true; }
+has_runners() { [ "$(running)" = "$1" ]; }
+privileges() { sed -n 's/^NoNewPrivs:[^0-9]*//p' "$1"; }
 pid_of() { systemctl --user show "$1" -p MainPID --value; }
 until_it() { for _ in $(seq 100); do "$@" >/dev/null 2>&1 && return; sleep 0.1; done; }
 ready() { until_it "$jobctl" daemon status; }
@@ -52,9 +56,9 @@ is_another() { [ "$(pid_of jobd.service)" != "$before" ] && [ "$(pid_of jobd.ser
 is_running() { "$jobctl" show --run "$run" --json | grep -q '"running"'; }
 outcome() { "$jobctl" wait "$1" >/dev/null 2>&1 || true; "$jobctl" show --run "$1" --json | tr -d '\n '; }
 
-"$CHECKOUT/install.sh" --python "$PYTHON"
+install
 echo "##jobd is $(systemctl --user is-active jobd.service), $(systemctl --user is-enabled jobd.service)##"
-echo "##runners $(systemctl --user list-units --plain --no-legend 'jobctl-runner@*' | grep -c ' running ')##"
+echo "##runners $(running)##"
 "$jobctl" status --json | grep returns_after_reboot
 
 run=$("$jobctl" run -q -- sh -c 'sleep 3; exit 7')
@@ -65,9 +69,16 @@ ready
 systemctl --user restart jobd.service
 echo "##after a crash and a restart: $(outcome "$run")##"
 
+# jobd is in a sandbox, and so the third runner is the manager's to start: its commands are in none.
+echo 'runners = 3' >"$HOME/.config/jobctl/jobd.toml"
 systemctl --user reload jobd.service
+until_it has_runners 3
 ready
-echo "##reloaded: $(systemctl --user is-active jobd.service)##"
+echo "##reloaded: $(systemctl --user is-active jobd.service), runners $(running)##"
+cp "/proc/$(pid_of jobd.service)/status" "$HOME/status"
+echo "##no new privileges: jobd $(privileges "$HOME/status"), commands $(for _ in 1 2 3; do
+    "$jobctl" log "$("$jobctl" run -q --wait -- sed -n 's/^NoNewPrivs:[^0-9]*//p' /proc/self/status)"
+done | xargs)##"
 
 run=$("$jobctl" run -q -- sh -c 'sleep 3; exit 7')
 until_it is_running
@@ -76,6 +87,19 @@ for runner in $(systemctl --user list-units --plain --no-legend 'jobctl-runner@*
     [ "$pid" = 0 ] || kill -KILL "$pid"
 done
 echo "##after the runners' death: $(outcome "$run")##"
+
+run=$("$jobctl" run -q -- sh -c "until [ -e $HOME/gate ]; do sleep 0.1; done; exit 7")
+until_it is_running
+install
+echo "##after a repair, running: $("$jobctl" show --run "$run" --json | grep -c '"running"')##"
+"$CHECKOUT/install.sh" --uninstall
+echo "##uninstalled: runners $(running), $(cd "$HOME/.config/systemd/user" && ls)##"
+touch "$HOME/gate"
+until_it has_runners 0
+"$CHECKOUT/install.sh" --uninstall
+echo "##then: runners $(running), $(ls -A "$HOME/.config" "$HOME/.local" | xargs)##"
+install
+echo "##recorded by the next one: $(outcome "$run")##"
 
 "$CHECKOUT/install.sh" --uninstall --purge
 echo "##left: $(systemctl --user list-units --plain --no-legend 'jobd*' | wc -l)##"
@@ -136,7 +160,12 @@ def test_commands_outlive_the_daemon_and_the_runners_under_a_real_systemd(host: 
     assert '"returns_after_reboot": true' in done.stdout, words
     assert '"outcome":"exit_code"' in said[2], words
     assert '"exit_code":7' in said[2], words
-    assert said[3] == "reloaded: active", words
+    assert said[3:5] == ["reloaded: active, runners 3", "no new privileges: jobd 1, commands 0 0 0"], words
     # Its parent was gone when it ended. Where the kernel cannot tell a stranger the exit code, the run is lost.
-    assert '"exit_code":7' in said[4] or '"outcome":"lost"' in said[4], words
-    assert said[5] == "left: 0", words
+    assert '"exit_code":7' in said[5] or '"outcome":"lost"' in said[5], words
+    assert said[6] == "after a repair, running: 1", words
+    # The runner's unit stays with it, or systemd would end the command with the runner.
+    assert said[7] == "uninstalled: runners 1, jobctl-runner@.service", words
+    assert said[8] == f"then: runners 0, {host.home}/.config: jobctl {host.home}/.local: state", words
+    assert '"exit_code":7' in said[9], words
+    assert said[10] == "left: 0", words

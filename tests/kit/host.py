@@ -48,7 +48,10 @@ def seed() -> Path:
     made = folder / "environment"
     subprocess.run(["/usr/bin/python3", "-m", "venv", str(made)], check=True, capture_output=True)
     pip = [str(made / "bin/python3"), "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
-    subprocess.run([*pip, str(source), "hatchling>=1.27"], check=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        [*pip, str(source), "hatchling>=1.27"], check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
     _readable(made)
     return made
 
