@@ -36,6 +36,8 @@ def test_it_starts_with_the_first_job_and_stops_when_told(tmp_path: Path) -> Non
     home = tmp_path / "home"
     refused = jobctl(home, "add", "x", "--no-start", "--", "true")
     assert refused.returncode == 4
+    idle = jobctl(home, "daemon", "stop")
+    assert (idle.returncode, idle.stdout) == (0, "it is not running\n")
     assert jobctl(home, "ls").returncode == 4
     assert jobctl(home, "daemon", "status", "--json").returncode == 4
     assert not home.exists()

@@ -27,7 +27,7 @@ def each(
             continue
         done.append(result)
         if not session.render.machine:
-            session.render.line(said(result))
+            session.render.flow(said(result))
     if not done and not failed and not session.render.machine:
         session.render.word("no job matches")
     if failed and not done:

@@ -10,7 +10,7 @@ from typing import Final
 
 from jobctl.cli.render import FORMATS
 from jobctl.cli.safe import cell
-from jobctl.cli.verbs import ALIASES, BY_WORDS, GROUPS, TOPICS, VERBS, Verb
+from jobctl.cli.verbs import ALIASES, BY_WORDS, GROUPS, JOB_STATES, RUN_STATES, TOPICS, VERBS, Verb
 from jobctl.cli.world import World
 from jobctl.errors import JobctlError
 
@@ -22,7 +22,7 @@ _JOBS: Final = ("run", "ls", "show", "pause", "resume", "rm", "runs", "log", "wa
 _VALUES: Final = {
     "-o": FORMATS, "--output": FORMATS, "--color": ("auto", "always", "never"), "--overlap": ("allow", "skip"),
     "--misfire": ("once", "all", "skip"), "--runs": ("cancel",),
-    "--state": ("ok", "failed", "running", "paused", "done", "parked"),
+    "--state": JOB_STATES,
 }  # fmt: skip
 
 Candidate = tuple[str, str]
@@ -39,6 +39,8 @@ def complete(words: Sequence[str], world: World) -> None:
 def _candidates(before: list[str], current: str, world: World) -> Iterable[Candidate]:
     if "--" in before:
         return []
+    if before and before[-1] == "--state" and "runs" in before:
+        return [(value, "") for value in RUN_STATES]
     if before and before[-1] in _VALUES:
         return [(value, "") for value in _VALUES[before[-1]]]
     typed = [word for word in before if not word.startswith("-")]

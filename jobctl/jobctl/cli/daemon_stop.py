@@ -92,5 +92,5 @@ def _said(session: Session, answer: dict[str, object], running: int) -> None:
         return
     words = "1 running command goes on" if running == 1 else f"{running} running commands go on"
     more = f"; {words}" if running else ""
-    session.render.line(f"stopped{more}")
+    session.render.flow(f"stopped{more}")
     session.render.word("nothing is started until it is back: jobctl daemon start")

@@ -258,7 +258,7 @@ def _show(session: Session, reports: "list[TableReport]", items: list[Json], *, 
         if number:
             render.line()
         mine = [item for item in items if item["table"] == report.path]
-        render.line(f"{report.path}: {_summary(report, mine, live=live)}")
+        render.flow(f"{report.path}: {_summary(report, mine, live=live)}")
         rows = [_row(item) for item in mine if item["mapped"]]
         if rows:
             render.table(_COLUMNS, rows)
@@ -358,7 +358,7 @@ def _roll_back(session: Session, ident: str | None) -> None:
     else:
         removed = f"{len(outcome.jobs)} {'job' if len(outcome.jobs) == 1 else 'jobs'} removed"
         back = ", their lines put back" if record.tables else ""
-        session.render.line(f"undid import {record.id}: {removed}{back}")
+        session.render.flow(f"undid import {record.id}: {removed}{back}")
     for line in missing:
         session.render.word(f"not found in {line['table']}, so not put back: {cell(line['text'])}")
     for path in outcome.originals:

@@ -145,7 +145,7 @@ def _announce(session: Session, run: dict[str, Any], *, quiet: bool, watched: bo
     later = milliseconds(run["due_at"]) > session.viewer.now_ms + _SOON_MS
     when = f", due {session.viewer.both(run['due_at'])}" if later else ""
     text = f"run {run['id']} of {run['job']}{when}"
-    (render.word if watched else render.line)(text)
+    (render.word if watched else render.flow)(text)
 
 
 def print_run(session: Session, run: dict[str, Any]) -> None:

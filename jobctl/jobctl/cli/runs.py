@@ -6,9 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from jobctl.cli import describe
-from jobctl.cli.select import RUN_STATES, checked_states, no_such, runs_called
+from jobctl.cli.select import checked_states, named_job, no_such, runs_called
 from jobctl.cli.session import Session, instant
 from jobctl.cli.table import Cell, Column
+from jobctl.cli.verbs import RUN_STATES
 from jobctl.client.sync import Client
 from jobctl.errors import NotFound
 
@@ -61,7 +62,7 @@ def verb(
 def _of(client: Client, name: str, limit: int, filters: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Of a job; without one, runs that had such a name: their job is gone, or they were commands run once."""
     try:
-        job = client.job(name)
+        job = named_job(client, name)
     except NotFound as error:
         found = list(runs_called(client, name, limit, **filters))
         if not found and next(runs_called(client, name, 1), None) is None:

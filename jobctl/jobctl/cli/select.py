@@ -6,13 +6,12 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from jobctl.cli.verbs import JOB_STATES
 from jobctl.client.sync import Client
 from jobctl.client.transport import Json
 from jobctl.errors import Conflict, InvalidInput, NotFound
 
 _PANEL = "Which jobs"
-JOB_STATES = ("ok", "failed", "running", "paused", "done", "parked")
-RUN_STATES = ("scheduled", "ready", "running", "succeeded", "failed", "cancelled", "skipped")
 
 Names = Annotated[
     list[str] | None, typer.Argument(metavar="JOB…", help="names, ids, or the beginning of a uid", show_default=False)
@@ -121,7 +120,7 @@ def find_run(client: Client, text: str) -> Json:
         except NotFound:
             pass
     try:
-        job = client.job(text)
+        job = named_job(client, text)
     except NotFound as error:
         run = next(runs_called(client, text), None)
         if run is None:
@@ -153,7 +152,7 @@ def active_runs(client: Client, text: str) -> list[Json]:
         except NotFound:
             pass
     try:
-        job = client.job(text)
+        job = named_job(client, text)
     except NotFound as error:
         return [_only(_active_called(client, text, error), text)]
     runs = [run for run in client.job_runs(job["id"], limit=100) if not run["finished_at"] and run["state"] in _ACTIVE]

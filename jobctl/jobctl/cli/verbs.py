@@ -61,6 +61,9 @@ VERBS: Final = (
     Verb("help", "[VERB|TOPIC]", "help on a verb or a topic", OPERATION),
 )
 
+#: What --state takes, of jobs and of runs.
+JOB_STATES: Final = ("ok", "failed", "running", "paused", "done", "parked")
+RUN_STATES: Final = ("scheduled", "ready", "running", "succeeded", "failed", "cancelled", "skipped")
 ALIASES: Final = {"list": "ls", "delete": "rm", "logs": "log"}
 TOPICS: Final = ("time", "exit-codes", "environment", "format", "cron", "api")
 GROUPS: Final = tuple(dict.fromkeys(verb.words.split()[0] for verb in VERBS if " " in verb.words))

@@ -37,7 +37,7 @@ def verb(
     over = [until_over(session, client, run, deadline_ms) for run in found]
     for run in over:
         if not quiet and not render.machine:
-            render.line(f"run {run['id']} of {run['job']}: {describe.ended(run)}")
+            render.flow(f"run {run['id']} of {run['job']}: {describe.ended(run)}")
     if render.machine and not quiet:
         _machine(session, over)
     if any(is_active(run) for run in over):

@@ -103,7 +103,7 @@ def _span(viewer: Viewer, entry: Entry) -> str:
 
 def _now(session: Session, viewer: Viewer, job: dict[str, Any], *, nothing: bool) -> None:
     """What holds at this moment, after what was."""
-    line = session.render.line
+    line = session.render.flow
     if nothing:
         line("nothing was due in that time")
     if job["error"]:

@@ -118,7 +118,10 @@ def checked(response: Response) -> Response:
 
 def unreachable(why: str) -> Unreachable:
     """Nobody answers: why, and what to do."""
-    return Unreachable("cannot reach the daemon", "start one: jobctl daemon start", details={"why": why})
+    hint = "start one: jobctl daemon start"
+    if "permission denied" in why and "no daemon runs there" not in why and "is gone" not in why:
+        hint = "JOBCTL_HOME and XDG_STATE_HOME must be folders of your own; or ask as their owner"
+    return Unreachable("cannot reach the daemon", hint, details={"why": why})
 
 
 def _to_bytes(request: Request) -> bytes:

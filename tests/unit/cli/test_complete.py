@@ -103,3 +103,8 @@ def test_bash_completes(cli: Cli, daemon: FakeDaemon, tmp_path: Path) -> None:
             [bash, "-c", script, "x", typed], env=environ, text=True, capture_output=True, check=False
         )
         assert (done.stdout, done.stderr) == (f"{expected}\n", "")
+
+
+def test_the_states_of_runs_are_others(cli: Cli) -> None:
+    assert "succeeded" in cli("__complete", "runs", "--state", "").out
+    assert "parked" in cli("__complete", "ls", "--state", "").out

@@ -8,7 +8,7 @@ import pytest
 
 from jobctl import wire
 from jobctl.client.sync import Client
-from jobctl.client.transport import PROTOCOL, Request, UnixTransport
+from jobctl.client.transport import PROTOCOL, Request, UnixTransport, unreachable
 from jobctl.errors import BY_CODE, InvalidInput, JobctlError, Unreachable, VersionMismatch, from_code
 from unit.client.fake_daemon import Answer, FakeDaemon, problem
 
@@ -128,3 +128,9 @@ def test_a_key_cannot_smuggle_a_header(daemon: FakeDaemon, key: str) -> None:
 def test_bytes_that_are_not_utf8_are_refused_here(daemon: FakeDaemon) -> None:
     with pytest.raises(InvalidInput, match="UTF-8"):
         client(daemon.path).create_job({"target": {"command": ["\udcff"]}})
+
+
+def test_a_closed_folder_is_not_helped_by_a_start() -> None:
+    assert "folders of your own" in unreachable("/x/jobd.sock: permission denied; this user may not enter").hint
+    both = "/x: permission denied; y: there is no socket, so no daemon runs there"
+    assert "jobctl daemon start" in unreachable(both).hint
