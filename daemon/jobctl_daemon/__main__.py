@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 
@@ -44,6 +45,8 @@ def _start(options: argparse.Namespace) -> int:
     config_file = options.config or places.config_file
     wanted = settings.read(config_file)
     os.umask(0o077)
+    # A reload that comes before the daemon is up is nothing to die of. A handler, unlike SIG_IGN, ends with an exec.
+    signal.signal(signal.SIGHUP, lambda *_: None)
     filesystem.prepare(places.state_dir)
     stay = options.foreground or bool(os.environ.get("NOTIFY_SOCKET"))
     # The lock is taken before the fork so that a refusal reaches the caller; flock(2) goes with the descriptor.

@@ -22,6 +22,7 @@ from jobctl_daemon.api.context import HostFacts, Services
 from jobctl_daemon.api.context import Settings as ApiSettings
 from jobctl_daemon.api.server import Server
 from jobctl_daemon.build import build_id
+from jobctl_daemon.execution.again import StartAgain
 from jobctl_daemon.execution.identity import boot_id, boot_key, user_by_uid
 from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.execution.pool import RunnerPool
@@ -30,7 +31,7 @@ from jobctl_daemon.execution.starting import Runners
 from jobctl_daemon.facts import ExecutionDesk, HealthDesk
 from jobctl_daemon.health import Health
 from jobctl_daemon.journal import set_level
-from jobctl_daemon.limits import process_limits
+from jobctl_daemon.limits import connections_possible, process_limits
 from jobctl_daemon.notify import Supervisor
 from jobctl_daemon.rows import Caller, Keep
 from jobctl_daemon.services import once
@@ -68,8 +69,8 @@ class Daemon:
         self._pool = RunnerPool(setup.clock, self._reported, self._runner_lost)
         self._runners = Runners(self._pool, setup.places.state_dir, build_id(), setup.settings.runners)
         self._supervisor = Supervisor.of(os.environ, os.getpid())
-        self._api_settings = ApiSettings(slots=setup.settings.slots)
-        self._desk = HealthDesk(setup.clock, self._health, setup.places.state_dir)
+        self._api_settings = ApiSettings(setup.settings.slots, connections=connections_possible())
+        self._desk = HealthDesk(setup.clock, self._health, self._pool, setup.places.state_dir)
 
     async def run(self) -> None:
         """Until TERM, INT or an asked-for stop. Commands go on."""
@@ -90,9 +91,10 @@ class Daemon:
         host = Host(user, settings.login_path(root=setup.uid == 0))
         node = Node(socket.gethostname(), boot_id(), build_id())
         owner = Caller(uid=user.uid, name=user.name, all_owners=True)
-        self._dispatch = Dispatch(store, clock, self._pool, self._logs, host, node)
+        again = StartAgain(self._health)
+        self._dispatch = Dispatch(store, clock, self._pool, self._logs, host, node, again)
         self._materialise = Materialise(store, clock, owner, self._epoch, self._dispatch.due)
-        self._collect = Collect(store, clock, self._pool, self._health, self._dispatch.wake.set)
+        self._collect = Collect(store, clock, self._pool, self._health, again, self._dispatch.wake.set)
         self._rescue = Rescue(store, clock, self._pool, self._runners, node.boot_id, self._dispatch.due)
         self._retain = Retain(store, clock, self._logs, keep_of(setup.settings))
         self._apply(setup.settings)
@@ -146,11 +148,19 @@ class Daemon:
         for number in (signal.SIGTERM, signal.SIGINT):
             running.add_signal_handler(number, self._stop.set)
         running.add_signal_handler(signal.SIGHUP, self._reload)
-        services = (self._materialise, self._dispatch, self._collect, self._rescue, self._retain)
+        # A pass that failed may have dropped a claim on its way; adoption finds and settles what nobody holds.
+        look = self._rescue.wake.set
+        services: list[tuple[loop.Service, Callable[[], None]]] = [
+            (self._materialise, _nothing),
+            (self._dispatch, look),
+            (self._collect, look),
+            (self._rescue, _nothing),
+            (self._retain, _nothing),
+        ]
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(loop.drive(service, self._clock, self._health), name=service.name)
-                for service in services
+                group.create_task(loop.drive(service, self._clock, self._health, on_failure), name=service.name)
+                for service, on_failure in services
             ]
             tasks.append(group.create_task(self._watchdog(), name="watchdog"))
             self._supervisor.ready(f"{__version__}, pid {os.getpid()}")
@@ -191,7 +201,8 @@ class Daemon:
         """Every committed change: it may move what is due, or be the end of a run."""
         finished = 0
         for event in events:
-            if event.kind in _MOVES_WHAT_IS_DUE:
+            given_back = event.kind == "run.ready" and "reason" in event.data
+            if event.kind in _MOVES_WHAT_IS_DUE or given_back:
                 self._materialise.wake.set()
             elif event.kind in _ENDS:
                 finished += 1
@@ -221,6 +232,10 @@ class Daemon:
         if self._runners.count != wanted.runners:
             self._runners.count = wanted.runners
             self._rescue.wake.set()
+
+
+def _nothing() -> None:
+    return None
 
 
 _MOVES_WHAT_IS_DUE = frozenset({"job.created", "job.resumed", "job.paused", "job.deleted", "run.scheduled"})

@@ -39,21 +39,23 @@ class ExecutionDesk:
 class HealthDesk:
     """What the API may know of the daemon's health."""
 
-    def __init__(self, clock: Clock, health: Health, state_dir: str) -> None:
+    def __init__(self, clock: Clock, health: Health, pool: RunnerPool, state_dir: str) -> None:
         self._clock = clock
         self._health = health
+        self._pool = pool
         self._returns = returns_after_reboot(state_dir)
         self.stopping = False
-        self.unready: str | None = None
 
     def snapshot(self) -> HealthReport:
-        warnings = [f"the service {name} is stalled" for name in self._health.stalled()]
+        failing = [f"{name} fails: {beat.error}" for name, beat in self._health.services.items() if beat.error]
+        stalled = [f"the service {name} is stalled" for name in self._health.stalled()]
+        silent = [f"the runner {name} does not answer" for name, link in self._pool.links.items() if link.silent]
         return HealthReport(
             stopping=self.stopping,
-            unready=self.unready,
+            unready=next(iter([*failing, *stalled]), None),
             services=self._services(),
             start_lag=self._start_lag(),
-            warnings=[*self._health.warnings.values(), *warnings],
+            warnings=[*self._health.warnings.values(), *failing, *stalled, *silent],
             returns_after_reboot=self._returns[0],
             returns_after_reboot_why=self._returns[1],
         )

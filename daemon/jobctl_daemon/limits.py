@@ -12,3 +12,9 @@ def process_limits() -> tuple[int, int]:
 
 def _bounded(limit: int) -> int:
     return -1 if limit == resource.RLIM_INFINITY else limit
+
+
+def connections_possible(wanted: int = 256) -> int:
+    """Connections of callers that leave descriptors for the database, the runners and the logs being read."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return wanted if soft == resource.RLIM_INFINITY else max(8, min(wanted, soft // 2 - 32))

@@ -5,6 +5,7 @@ delay, is logged once for each kind of error, and shows in `status`; cancellatio
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,7 +16,7 @@ from jobctl_daemon.health import Beat, Health
 from jobctl_daemon.wake import Alarm, Wake
 
 _RETRY_MS_MIN = 100
-_RETRY_MS_MAX = 30_000
+_RETRY_MS_MAX = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,8 @@ class Service(Protocol):
     async def run_once(self) -> Pass: ...
 
 
-async def drive(service: Service, clock: Clock, health: Health) -> None:
-    """Runs a service until it is cancelled."""
+async def drive(service: Service, clock: Clock, health: Health, on_failure: Callable[[], None]) -> None:
+    """Runs a service until it is cancelled. `on_failure` is called after a pass that failed."""
     alarm = Alarm(service.wake, clock)
     beat = health.register(service.name)
     retry_ms = _RETRY_MS_MIN
@@ -48,6 +49,7 @@ async def drive(service: Service, clock: Clock, health: Health) -> None:
             began_ms = clock.boot_ms()
             done = await _one_pass(service, beat, health)
             if done is None:
+                on_failure()
                 await asyncio.sleep(retry_ms / 1000)  # noqa: TID251 - a wake must not shorten it
                 retry_ms = min(retry_ms * 2, _RETRY_MS_MAX)
                 continue

@@ -99,6 +99,43 @@ def test_a_command_whose_runner_died_is_watched_to_its_end_and_lost(daemon: Real
     assert sorted(gates.starts()) == ["a", "b"]
 
 
+def test_runners_that_die_one_after_another_while_one_is_stopped_start_nothing_twice(
+    daemon: RealDaemon, tmp_path: Path
+) -> None:
+    gates = Gates(tmp_path / "gates")
+    names = [str(number) for number in range(8)]
+    runs = [daemon.until_says(daemon.run(gates.command(name)), b"begin") for name in names]
+    first, second = (runner["pid"] for runner in daemon.client.status()["runners"])
+    os.kill(first, signal.SIGSTOP)
+    os.kill(second, signal.SIGKILL)
+    _gone(second)
+    assert daemon.client.status()["running"] == 8  # the look for what it left is under way
+    os.kill(first, signal.SIGKILL)
+    _gone(first)
+    for name in names:
+        gates.open(name)
+    ended = [daemon.finished(run) for run in runs]
+    daemon._runners |= {runner["pid"] for runner in daemon.client.status()["runners"]}
+
+    assert sorted(gates.starts()) == names
+    assert {run["class"] for run in ended} == {"lost"}
+
+
+def test_claims_that_cannot_be_handed_over_are_given_back_and_run_when_they_can(daemon: RealDaemon) -> None:
+    logs = daemon.home / "state" / "runs"
+    assert not logs.exists()
+    logs.write_text("in the way")
+    runs = [daemon.run(["/bin/echo", "there"]) for _ in range(3)]
+    while not any("cannot be started" in warning for warning in daemon.client.status()["warnings"]):
+        pass
+    logs.unlink()
+    ended = [daemon.finished(run) for run in runs]
+
+    assert [(run["state"], run["attempt"]) for run in ended] == [("succeeded", 1)] * 3
+    assert [daemon.output(run) for run in ended] == [b"there\n"] * 3
+    assert not any("cannot be started" in warning for warning in daemon.client.status()["warnings"])
+
+
 def test_when_daemon_and_runners_die_together_nothing_runs_twice(daemon: RealDaemon, tmp_path: Path) -> None:
     gates = Gates(tmp_path / "gates")
     runs = [daemon.until_says(daemon.run(gates.command(name)), b"begin") for name in ("a", "b")]

@@ -183,7 +183,23 @@ def test_records_that_make_no_sense_harm_nobody(runner: Runner) -> None:
     (records / "x-y.result").write_text("{}")
     (records / "3-1.intent~").write_text("")
     again: Client = runner.start()
+    # The name of a record proves that there was an attempt: it is lost, and never one that was not started.
+    assert {item["id"]: item["result"]["cause"] for item in again.wait("list")} == {"1-1": "lost", "2-1": "lost"}
     assert runner.run(again, ["/bin/true"], run_id=50)["exit_code"] == 0
+
+
+def test_a_living_command_whose_record_is_damaged_is_followed_by_its_marker(runner: Runner) -> None:
+    client = runner.start()
+    attempt_id = runner.begin(client, ["/bin/sleep", "1000"], env=traced(runner))
+    runner.kill()
+    for record in (runner.directory / "records").glob(f"{attempt_id}.*"):
+        record.write_text("{")
+    again = runner.start()
+    (item,) = again.wait("list")
+    assert (item["id"], item["state"]) == (attempt_id, "running")
+    again.say("kill", id=attempt_id, mode="kill")
+    assert again.wait("ended", attempt_id)["cause"] == "killed"
+    assert marked(str(runner.state)) == []
 
 
 def write_intent(runner: Runner, attempt_id: str, boot: str) -> None:

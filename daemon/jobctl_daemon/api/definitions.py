@@ -5,6 +5,7 @@ import pwd
 from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
+from jobctl.errors import Unavailable
 from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.limits import PAGE_MAX
 from jobctl_daemon.drafts import Circumstances, numbered
@@ -40,7 +41,12 @@ def user_exists(name: str) -> bool:
 
 async def checked(check: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Runs a check in a thread: hostile schedule texts and slow user directories hold up nobody else."""
-    return await asyncio.to_thread(check, *args, **kwargs)
+    try:
+        return await asyncio.to_thread(check, *args, **kwargs)
+    except RuntimeError as error:
+        if "new thread" not in str(error):
+            raise
+        raise Unavailable("the daemon is at its limit of threads", "try again in a moment") from error
 
 
 async def free_names(call: Call, made: Sequence[str], taken: Sequence[str]) -> list[str]:

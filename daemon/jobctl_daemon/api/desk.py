@@ -84,7 +84,7 @@ def _check_protocol(request: BaseRequest, route: Route) -> None:
     if theirs is None or theirs == _OURS or route.any_protocol:
         return
     raise VersionMismatch(
-        f"the caller speaks protocol {theirs[:20]}, this daemon ({jobctl.__version__}) speaks {_OURS}",
+        f"the caller speaks protocol {theirs[:20]!a}, this daemon ({jobctl.__version__}) speaks {_OURS}",
         "restart the daemon when jobctl is newer, else upgrade jobctl; commands go on meanwhile",
     )
 

@@ -11,7 +11,7 @@ import stat
 from jobctl.errors import InvalidInput, Unavailable
 from jobctl.paths import Places, checked_socket_path
 
-_BACKLOG = 512
+BACKLOG = 512
 
 
 def listen(places: Places) -> socket.socket:
@@ -27,7 +27,7 @@ def listen(places: Places) -> socket.socket:
     try:
         channel.setblocking(False)
         _bind_private(channel, path)
-        channel.listen(_BACKLOG)
+        channel.listen(BACKLOG)
         if places.system:
             os.chmod(path, 0o666)
         link(places)

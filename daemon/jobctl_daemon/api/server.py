@@ -17,7 +17,7 @@ from jobctl_daemon.api.desk import Desk
 from jobctl_daemon.api.door import Door
 from jobctl_daemon.api.feed import Feed
 from jobctl_daemon.api.limits import BODY_BYTES_MAX
-from jobctl_daemon.api.listen import listen, remove
+from jobctl_daemon.api.listen import BACKLOG, listen, remove
 
 
 class _Connections(HttpServer):
@@ -60,7 +60,7 @@ class Server:
         self._http = _Connections(Desk(services, self._feed, callers), self.door, loop)
         channel = listen(services.places)
         self._inode = os.lstat(services.places.socket).st_ino
-        self._listening = await loop.create_unix_server(self._http, sock=channel)
+        self._listening = await loop.create_unix_server(self._http, sock=channel, backlog=BACKLOG)
 
     async def stop(self, within_s: float = 5.0) -> None:
         """Takes no more connections, ends streams and waits, lets answers finish, then breaks off the rest."""

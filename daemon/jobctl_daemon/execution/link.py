@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+import structlog
 
 from jobctl.errors import Unreachable, VersionMismatch
 
@@ -38,7 +39,11 @@ class Link(asyncio.Protocol):
         self.listed = asyncio.Event()
         """Set when the runner has told all that it holds."""
         self.rescanned = asyncio.Event()
+        self._patience: asyncio.TimerHandle | None = None
+        self.lost = False
         self.draining = False
+        self.silent = False
+        """It has not answered a start for so long that it gets no more of them."""
         self.starting = 0
         """Starts that were sent and not yet answered: the load that counts when starts are spread."""
 
@@ -59,10 +64,40 @@ class Link(asyncio.Protocol):
         return hello
 
     async def rescan(self) -> None:
-        """Has the runner take over what dead runners left; returns when that is reported."""
+        """Has the runner take over what dead runners left; returns when that is reported, or raises `Unreachable`."""
         self.rescanned.clear()
         self.send({"op": "rescan"})
-        await asyncio.wait_for(self.rescanned.wait(), _ANSWER_S)
+        await self.until(self.rescanned)
+
+    async def until(self, told: asyncio.Event) -> None:
+        """Waits for an answer; `Unreachable` when it does not come, or the runner goes instead."""
+        try:
+            await asyncio.wait_for(told.wait(), _ANSWER_S)
+        except TimeoutError as error:
+            raise Unreachable("a runner does not answer", "see the runner's log in the state folder") from error
+        if self.lost:
+            raise Unreachable("a runner went away", "see the runner's log in the state folder")
+
+    def expect_start(self) -> None:
+        """A start was sent: an answer is due soon."""
+        self.starting += 1
+        if self._patience is None:
+            self._patience = asyncio.get_running_loop().call_later(_ANSWER_S, self._out_of_patience)
+
+    def start_answered(self) -> None:
+        """One start less to wait for."""
+        self.starting -= 1
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+        if self.starting:
+            self._patience = asyncio.get_running_loop().call_later(_ANSWER_S, self._out_of_patience)
+
+    def _out_of_patience(self) -> None:
+        self._patience = None
+        if not self.lost:
+            self.silent = True
+            structlog.get_logger().warning("runner.silent", instance=self.hello.instance, waiting=self.starting)
 
     def drain(self) -> None:
         """The runner ends after its last command."""
@@ -93,6 +128,9 @@ class Link(asyncio.Protocol):
         if not self._hello.done():
             self._hello.set_exception(Unreachable("a runner closed the connection", "see the runner's log"))
             self._hello.exception()  # nobody may be waiting for it any more
+        self.lost = True
+        if self._patience is not None:
+            self._patience.cancel()
         self.listed.set()
         self.rescanned.set()
         self._on_lost(self)

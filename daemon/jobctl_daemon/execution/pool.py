@@ -28,7 +28,7 @@ class Flight:
         """The runner has dealt with the start."""
         if not self.started:
             self.started = True
-            self.link.starting -= 1
+            self.link.start_answered()
 
 
 class RunnerPool:
@@ -41,17 +41,26 @@ class RunnerPool:
         self._reports: deque[Report] = deque()
         self.links: dict[str, Link] = {}
         self.flights: dict[str, Flight] = {}
+        self.losses = 0
+        """Connections lost so far: what was known of the runners before one of them went is no longer whole."""
         self._stops: dict[str, dict[str, Any]] = {}
         self.handing_over = asyncio.Lock()
         """Held from a claim's commit to its start message: in between nobody may judge the claim unknown."""
 
     # ── connections ──────────────────────────────────────────────
     async def connect(self, path: str, build: str) -> Link:
-        """Connects to one runner and waits until it has told what it holds. OSError when nobody listens."""
+        """Connects to one runner and waits until it has told what it holds.
+
+        OSError when nobody listens, `Unreachable` when the one who does falls silent.
+        """
         loop = asyncio.get_running_loop()
         _, link = await loop.create_unix_connection(lambda: Link(self._lines, self._lost), path)
-        hello = await link.greet(build)
-        await link.listed.wait()
+        try:
+            hello = await link.greet(build)
+            await link.until(link.listed)
+        except BaseException:
+            link.close()
+            raise
         self.links[hello.instance] = link
         if hello.version != build:
             link.drain()
@@ -59,7 +68,8 @@ class RunnerPool:
 
     def takers(self, build: str) -> list[Link]:
         """The runners that take new work."""
-        return [link for link in self.links.values() if link.hello.version == build and not link.draining]
+        able = [link for link in self.links.values() if link.hello.version == build and not link.draining]
+        return [link for link in able if not link.silent] or able
 
     def close(self) -> None:
         """Lets go of the runners; their commands go on."""
@@ -71,7 +81,7 @@ class RunnerPool:
     def start(self, message: dict[str, Any], due_ms: int | None, build: str) -> None:
         """Hands an attempt to the runner with the fewest starts under way."""
         link = min(self.takers(build), key=lambda taker: taker.starting)
-        link.starting += 1
+        link.expect_start()
         attempt = message["id"]
         self.flights[attempt] = Flight(link, due_ms)
         link.send(message)
@@ -116,6 +126,7 @@ class RunnerPool:
     # ── what the runners say ─────────────────────────────────────
     def _lines(self, link: Link, lines: list[bytes]) -> None:
         now_ms = self._clock.now_ms()
+        link.silent = False
         try:
             reports = [report for line in lines for report in parse(line, now_ms)]
         except (ValueError, KeyError, TypeError) as error:
@@ -147,6 +158,7 @@ class RunnerPool:
         flight.ended = flight.ended or isinstance(report, Ended)
 
     def _lost(self, link: Link) -> None:
+        self.losses += 1
         for instance, known in list(self.links.items()):
             if known is link:
                 del self.links[instance]

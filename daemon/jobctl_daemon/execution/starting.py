@@ -1,6 +1,7 @@
 """Finding the runners of this host, and starting those that are missing."""
 
 import asyncio
+import fcntl
 import glob
 import itertools
 import os
@@ -35,6 +36,14 @@ class Runners:
         absent = [name for name, here in zip(missing, found, strict=True) if not here]
         await asyncio.gather(*(self._start(name) for name in absent))
         await asyncio.gather(*(self._drain(name) for name in self._listening() if name not in self._wanted()))
+        self._hear_all()
+
+    def _hear_all(self) -> None:
+        """A runner that lives and does not answer may hold any attempt: nothing can be said of those nobody knows."""
+        for path in glob.glob(os.path.join(glob.escape(self._state_dir), "runner", "*.lock")):
+            instance = os.path.basename(path).removesuffix(".lock")
+            if instance not in self._pool.links and _is_held(path):
+                raise Unavailable(f"the runner {instance} lives and does not answer", self._hint(instance))
 
     def _wanted(self) -> list[str]:
         """The names of the runners that take work: one that drains keeps its name until it ends."""
@@ -112,6 +121,21 @@ class Runners:
 
     def _socket(self, instance: str) -> str:
         return os.path.join(self._state_dir, "runner", f"{instance}.sock")
+
+
+def _is_held(path: str) -> bool:
+    """Whether some living process holds the lock: a runner does for life."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def _unit(instance: str) -> str:

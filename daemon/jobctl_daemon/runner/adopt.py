@@ -6,6 +6,7 @@ import fcntl
 import os
 
 from .attempt import Attempt
+from .clock import wall_ms
 from .identity import Stat
 from .lock import is_held
 from .output import Output
@@ -16,6 +17,8 @@ from .supervisor import Supervisor
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+_GRACE_MS = 10_000
 
 
 def adopt(supervisor: Supervisor, directory: str) -> int:
@@ -33,23 +36,23 @@ def _adopt_all(supervisor: Supervisor, directory: str) -> int:
     held: dict[str, bool] = {supervisor.instance: False}
     count = 0
     for attempt_id, records in supervisor.records.scan().items():
-        intent = records.get(IDENTITY) or records.get(INTENT) or records.get(RESULT)
-        if intent is None or attempt_id in supervisor.attempts:
+        if attempt_id in supervisor.attempts:
             continue
-        holder = str(intent.get("instance"))
+        told = records.get(IDENTITY) or records.get(INTENT) or records.get(RESULT) or {}
+        holder = str(told.get("instance"))
         if holder not in held:
             held[holder] = is_held(f"{directory}/{os.path.basename(holder)}.lock")
             if not held[holder]:
                 supervisor.bury(holder)
         if held[holder]:
             continue
-        if RESULT not in records and IDENTITY not in records and processes is None:
+        if not (records.get(RESULT) or records.get(IDENTITY)) and processes is None:
             processes = [(process, environment(process.pid)) for process in everything()]
         try:
             _take(supervisor, attempt_id, records, processes or [])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             supervisor.complain(f"{attempt_id}: record not understood: {error!r}")
-            continue
+            _take_unreadable(supervisor, attempt_id)
         count += 1
     return count
 
@@ -62,11 +65,11 @@ def _take(
 ) -> None:
     finished = records.get(RESULT)
     attempt = _attempt(attempt_id, records.get(IDENTITY) or records.get(INTENT) or {})
-    if finished is not None:
+    if finished and finished["id"] == attempt_id:
         supervisor.restore(attempt, finished)
         return
     identity = records.get(IDENTITY)
-    if identity is None:
+    if not identity:
         _take_unidentified(supervisor, attempt, records[INTENT], processes)
         return
     attempt.pid, attempt.pid_start = identity["pid"], identity["pid_start"]
@@ -93,6 +96,26 @@ def _take_unidentified(
     attempt.started_at = intent["written_at"]
     attempt.started_boot = leader.start / os.sysconf("SC_CLK_TCK")
     _follow(supervisor, attempt, intent, "runner died while starting")
+
+
+def _take_unreadable(supervisor: Supervisor, attempt_id: str) -> None:
+    """Take over an attempt of which only the name is known. It was started, or was about to be: never again as new."""
+    run_id, fence = (int(part) for part in attempt_id.split("-"))
+    tokens = b"\0JOBCTL_RUN_ID=%d\0" % run_id, b"\0JOBCTL_FENCE=%d\0" % fence
+    carriers = [(process, environment(process.pid)) for process in everything()]
+    carriers = [(process, env) for process, env in carriers if all(token in env for token in tokens)]
+    key = _value(carriers[0][1], b"JOBCTL_RUN_KEY") if carriers else b""
+    attempt = Attempt(key, run_id, fence, Output(b"/dev/null", 1 << 62), None, _GRACE_MS)
+    attempt.remarks.append("its record cannot be read")
+    if not carriers:
+        supervisor.lose(attempt, "the outcome is unknown")
+        return
+    intent = {"boot_id": supervisor.boot_id, "written_at": wall_ms()}
+    _take_unidentified(supervisor, attempt, intent, carriers)
+
+
+def _value(env: bytes, name: bytes) -> bytes:
+    return env.partition(b"\0" + name + b"=")[2].partition(b"\0")[0]
 
 
 def _follow(supervisor: Supervisor, attempt: Attempt, record: dict[str, Any], why_lost: str) -> None:

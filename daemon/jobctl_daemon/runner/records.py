@@ -90,15 +90,15 @@ class Records:
         return f"{self.directory}/{self._mine}{self._count}"
 
     def scan(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """Return {id: {kind: record}} of all readable records; drafts of the dead are left alone."""
+        """Return {id: {kind: record}}; drafts of the dead are left alone.
+
+        A record that cannot be read is an empty one: its name still proves that there was an attempt.
+        """
         found: dict[str, dict[str, dict[str, Any]]] = {}
         for name in os.listdir(self.directory):
             attempt_id, _, kind = name.rpartition(".")
-            if kind not in _KINDS:
-                continue
-            record = self._load(name)
-            if record is not None:
-                found.setdefault(attempt_id, {})[kind] = record
+            if kind in _KINDS and _is_id(attempt_id):
+                found.setdefault(attempt_id, {})[kind] = self._load(name) or {}
         return found
 
     def unfinished_of_run(self, run_id: int) -> list[str]:
@@ -114,6 +114,11 @@ class Records:
         except (OSError, ValueError):
             return None
         return record if isinstance(record, dict) else None
+
+
+def _is_id(text: str) -> bool:
+    run_id, _, fence = text.partition("-")
+    return run_id.isdecimal() and fence.isdecimal()
 
 
 def _spare_prefix(instance: str) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # Each blocks until its exec; exits, timeouts and messages are looked at between any two lots.
 _STARTS_A_TURN = 4
-_LOOK_S, _LONGEST_LOOK_S = 0.1, 1.0
+_LOOK_S, _LONGEST_LOOK_S = 0.1, 0.25
 _WRITE_AGAIN_S = 5.0
 
 

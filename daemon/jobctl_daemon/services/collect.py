@@ -7,6 +7,7 @@ import structlog
 from jobctl.clock import Clock
 from jobctl_daemon.decide.adoption import attempt_id
 from jobctl_daemon.decide.outcome import Result, finish
+from jobctl_daemon.execution.again import StartAgain
 from jobctl_daemon.execution.pool import RunnerPool
 from jobctl_daemon.execution.reports import Ended, Refused, Report, Started
 from jobctl_daemon.health import Health
@@ -15,19 +16,21 @@ from jobctl_daemon.rows import StartedAttempt
 from jobctl_daemon.store import Store
 from jobctl_daemon.wake import Wake
 
-#: A start that could not be carried out is tried again after so long, doubled each time up to the most.
-_AGAIN_MS_MIN = 1_000
-_AGAIN_MS_MAX = 30_000
-
 
 class Collect:
-    """Woken by reports. A result is acknowledged to its runner only after it is committed."""
+    """Woken by reports. What they ask for is kept until it is committed, and only then is the runner told to forget."""
 
     name = "collect"
     pace_ms = 10
 
     def __init__(
-        self, store: Store, clock: Clock, pool: RunnerPool, health: Health, on_free: Callable[[], None]
+        self,
+        store: Store,
+        clock: Clock,
+        pool: RunnerPool,
+        health: Health,
+        again: StartAgain,
+        on_free: Callable[[], None],
     ) -> None:
         self.wake = Wake()
         self._store = store
@@ -35,17 +38,20 @@ class Collect:
         self._pool = pool
         self._health = health
         self._on_free = on_free
+        self._again = again
         self._unsettled: dict[str, Result] = {}
-        self._again_ms = _AGAIN_MS_MIN
+        self._refused: dict[str, Refused] = {}
 
     async def run_once(self) -> Pass:
         reports = self._pool.take()
         for report in reports:
             if isinstance(report, Ended):
                 self._unsettled[attempt_id(report.result.run_id, report.result.fence)] = report.result
-        await self._record_started(reports)
+            elif isinstance(report, Refused):
+                self._refused[attempt_id(report.run_id, report.fence)] = report
         finished = await self._finish()
-        await self._give_back([report for report in reports if isinstance(report, Refused)])
+        await self._give_back()
+        await self._record_started(reports)
         return Pass(did=len(reports) + finished)
 
     async def _record_started(self, reports: list[Report]) -> None:
@@ -56,11 +62,11 @@ class Collect:
             attempt = attempt_id(report.run_id, report.fence)
             flight = self._pool.flights.get(attempt)
             self._measure(attempt, report.started_ms)
-            if flight is not None and attempt not in self._unsettled:
+            if flight is not None and not flight.ended:
                 rows.append(_started_row(report, flight.link.hello.instance))
+        if any(isinstance(report, Started) for report in reports):
+            self._again.started(self._clock.now_ms())
         if rows:
-            self._again_ms = _AGAIN_MS_MIN
-            self._health.warnings.pop("starts", None)
             await self._store.started(rows)
 
     def _measure(self, attempt: str, started_ms: int) -> None:
@@ -85,17 +91,17 @@ class Collect:
         self._on_free()
         return len(settled)
 
-    async def _give_back(self, refused: list[Refused]) -> None:
+    async def _give_back(self) -> None:
+        refused = dict(self._refused)
         if not refused:
             return
         now_ms = self._clock.now_ms()
-        why = refused[-1].why
-        structlog.get_logger().warning("runs.start_refused", count=len(refused), why=why, again_ms=self._again_ms)
-        self._health.warnings["starts"] = f"commands cannot be started now: {why}"
-        claims = [(report.run_id, report.fence) for report in refused]
-        await self._store.unclaim(claims, now_ms + self._again_ms, now_ms, why)
-        self._again_ms = min(self._again_ms * 2, _AGAIN_MS_MAX)
-        self._pool.settle(attempt_id(*claim) for claim in claims)
+        why = next(reversed(refused.values())).why
+        claims = [(report.run_id, report.fence) for report in refused.values()]
+        await self._store.unclaim(claims, self._again.refused(len(claims), why, now_ms), now_ms, why)
+        for attempt in refused:
+            self._refused.pop(attempt)
+        self._pool.settle(refused)
 
 
 def _started_row(report: Started, runner: str) -> StartedAttempt:

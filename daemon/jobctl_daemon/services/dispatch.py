@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from jobctl.clock import Clock
-from jobctl.errors import InvalidInput
+from jobctl.errors import InvalidInput, Unavailable
 from jobctl.states import Trigger
 from jobctl_daemon.decide import admission
 from jobctl_daemon.decide.outcome import Result, finish
+from jobctl_daemon.execution.again import StartAgain
 from jobctl_daemon.execution.identity import user_by_name
 from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.execution.pool import RunnerPool
@@ -38,7 +39,16 @@ class Dispatch:
     name = "dispatch"
     pace_ms = 10
 
-    def __init__(self, store: Store, clock: Clock, pool: RunnerPool, logs: LogFiles, host: Host, node: Node) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        pool: RunnerPool,
+        logs: LogFiles,
+        host: Host,
+        node: Node,
+        again: StartAgain,
+    ) -> None:
         self.wake = Wake()
         self.slots = 1
         self._store = store
@@ -47,6 +57,7 @@ class Dispatch:
         self._logs = logs
         self._host = host
         self._node = node
+        self._again = again
         self._look = True
 
     def due(self) -> None:
@@ -83,29 +94,37 @@ class Dispatch:
             return 0
         async with self._pool.handing_over:
             claims = await self._store.claim(now_ms, free, self._node.name, self._node.boot_id)
-            for claim in claims:
-                await self._start(claim)
+            await self._hand_over(claims, now_ms)
         if not claims:
             await self._drop_late(now_ms)
         return len(claims)
 
-    async def _start(self, claim: Claim) -> None:
+    async def _hand_over(self, claims: list[Claim], now_ms: int) -> None:
+        """Starts what can be started; what cannot is failed or given back, each claim by itself."""
+        failed: list[Result] = []
+        refused: list[tuple[int, int]] = []
+        why = ""
+        for claim in claims:
+            try:
+                self._start(claim)
+            except (OSError, Unavailable) as error:
+                why = f"{error}"
+                refused.append((claim.run_id, claim.fence))
+            except Exception as error:  # noqa: BLE001 - a claim that cannot be worded must not keep the others
+                detail = error.message if isinstance(error, InvalidInput) else f"{type(error).__name__}: {error}"
+                failed.append(Result(claim.run_id, claim.fence, now_ms, cause="spawn_error", detail=detail))
+        if failed:
+            await self._store.finish([finish(result) for result in failed], now_ms)
+        if refused:
+            await self._store.unclaim(refused, self._again.refused(len(refused), why, now_ms), now_ms, why)
+
+    def _start(self, claim: Claim) -> None:
+        """Hands one claim to a runner. OSError and `Unavailable`: not now; anything else: never."""
+        if not self._pool.takers(self._node.build):
+            raise Unavailable("there is no runner", "it is being started")
         wanted = claim.execution.user
-        try:
-            user = self._host.user if wanted in (None, self._host.user.name) else user_by_name(str(wanted))
-        except InvalidInput as error:
-            await self._fail(claim, error.message)
-            return
+        user = self._host.user if wanted in (None, self._host.user.name) else user_by_name(str(wanted))
         log = self._logs.create_dir(claim.run_id, claim.fence)
         message = start_message(claim, self._host, user, log)
-        if not self._pool.takers(self._node.build):  # the last runner went while this was claimed
-            now_ms = self._clock.now_ms()
-            await self._store.unclaim([(claim.run_id, claim.fence)], now_ms, now_ms, "no runner")
-            return
         measured = claim.trigger in _ON_TIME
         self._pool.start(message, claim.due_ms if measured else None, self._node.build)
-
-    async def _fail(self, claim: Claim, why: str) -> None:
-        now_ms = self._clock.now_ms()
-        result = Result(claim.run_id, claim.fence, now_ms, cause="spawn_error", detail=why)
-        await self._store.finish([finish(result)], now_ms)

@@ -16,7 +16,10 @@ from jobctl_daemon.wake import Wake
 
 
 class Rescue:
-    """Woken when a connection to a runner is lost. Its first pass is the adoption after a start."""
+    """Woken when a connection to a runner is lost, and when claims may have been dropped by a service that failed.
+
+    Its first pass is the adoption after a start.
+    """
 
     name = "rescue"
     pace_ms = 0
@@ -39,11 +42,15 @@ class Rescue:
         self._on_ready = on_ready
 
     async def run_once(self) -> Pass:
+        losses = self._pool.losses
         await self._runners.ensure()
         for link in list(self._pool.links.values())[:1]:
             await link.rescan()
         async with self._pool.handing_over:
-            plan = adoption.plan(await self._store.running(), self._pool.held(), self._boot_id)
+            claimed = await self._store.running()
+            if self._pool.losses != losses:
+                return Pass(again=True)  # what is held is known only when no runner went meanwhile
+            plan = adoption.plan(claimed, self._pool.held(), self._boot_id)
             await self._give_back(plan.unclaimed)
             await self._lose(plan.lost)
         for run in plan.stops:

@@ -34,7 +34,7 @@ class Recorder:
 
 
 async def _drive_through(service: Recorder, health: Health) -> None:
-    task = asyncio.ensure_future(drive(service, SystemClock(), health))
+    task = asyncio.ensure_future(drive(service, SystemClock(), health, lambda: None))
     await asyncio.wait_for(service.through.wait(), 10)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -1,0 +1,125 @@
+"""Between the store and the runners nothing is dropped, whatever fails on the way."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobctl.clock import SystemClock
+from jobctl.errors import Unavailable, Unreachable
+from jobctl.model import Execution, JobSpec, Policies, ScheduleSpec
+from jobctl_daemon.execution.again import StartAgain
+from jobctl_daemon.execution.pool import Flight, RunnerPool
+from jobctl_daemon.execution.reports import Refused
+from jobctl_daemon.health import Health
+from jobctl_daemon.rows import Admission, Caller
+from jobctl_daemon.services.collect import Collect
+from jobctl_daemon.store.sqlite import SqliteStore
+from kit.clock import ManualClock
+
+OWNER = Caller(uid=1000, name="ana", all_owners=True)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    made = SqliteStore(str(tmp_path / "jobctl.db"))
+    await made.open()
+    yield made
+    await made.close()
+
+
+class FailsOnce:
+    """A store whose next write fails."""
+
+    def __init__(self, store: SqliteStore, name: str) -> None:
+        self._store = store
+        self._name = name
+        self.failed = False
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._name and not self.failed:
+            self.failed = True
+            raise Unavailable("no room", "free some")
+        return getattr(self._store, name)
+
+
+class NoLink:
+    """A connection that takes every word."""
+
+    def __init__(self) -> None:
+        self.said: list[dict[str, Any]] = []
+
+    def send(self, message: dict[str, Any]) -> None:
+        self.said.append(message)
+
+    def start_answered(self) -> None:
+        pass
+
+
+async def _claimed(store: SqliteStore, clock: ManualClock) -> tuple[int, int]:
+    spec = JobSpec(
+        name="x",
+        schedule=ScheduleSpec(timezone="UTC"),
+        execution=Execution(command=["true"]),
+        policies=Policies(),
+        hidden=True,
+    )
+    run = (await store.run_adhoc(OWNER, spec, clock.now_ms(), clock.now_ms(), None)).run
+    await store.admit([Admission(run_id=run.id)], clock.now_ms())
+    (claim,) = await store.claim(clock.now_ms(), 10, "host", "boot")
+    return claim.run_id, claim.fence
+
+
+async def test_a_refused_start_is_given_back_even_when_the_first_write_fails(store: SqliteStore) -> None:
+    clock = ManualClock()
+    run_id, fence = await _claimed(store, clock)
+    pool = RunnerPool(clock, lambda: None, lambda: None)
+    link = NoLink()
+    pool.flights[f"{run_id}-{fence}"] = Flight(link)  # type: ignore[arg-type]
+    pool._reports.append(Refused(run_id, fence, "EAGAIN"))
+    failing = FailsOnce(store, "unclaim")
+    health = Health(clock)
+    collect = Collect(failing, clock, pool, health, StartAgain(health), lambda: None)  # type: ignore[arg-type]
+
+    with pytest.raises(Unavailable):
+        await collect.run_once()
+    await collect.run_once()
+
+    assert (await store.run(OWNER, run_id)).state == "ready"
+    assert pool.flights == {}
+    assert link.said == [{"op": "ack", "ids": [f"{run_id}-{fence}"]}]
+
+
+def test_the_delay_grows_by_the_round_and_ends_with_a_start_that_went_well() -> None:
+    health = Health(ManualClock())
+    again = StartAgain(health)
+
+    assert {again.refused(1, "EAGAIN", now) for now in (0, 10, 20)} == {1_000}
+    again.started(500)
+    assert health.warnings
+    assert again.refused(1, "EAGAIN", 1_000) == 3_000
+    again.started(3_000)
+    assert not health.warnings
+    assert again.refused(1, "EAGAIN", 5_000) == 6_000
+
+
+async def test_a_runner_that_goes_before_it_has_told_what_it_holds_is_not_kept(tmp_path: Path) -> None:
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        hello = {"protocol": 1, "instance": "a", "version": "b", "pid": 1, "boot_id": "c", "kill_by": "d"}
+        writer.write(json.dumps({"hello": {**hello, "draining": False}}).encode() + b"\n")
+        await writer.drain()
+        writer.close()
+
+    path = str(tmp_path / "a.sock")
+    server = await asyncio.start_unix_server(greet, path)
+    pool = RunnerPool(SystemClock(), lambda: None, lambda: None)
+    async with server:
+        with pytest.raises(Unreachable):
+            await pool.connect(path, "b")
+
+    assert pool.links == {}
+    assert pool.losses == 1
