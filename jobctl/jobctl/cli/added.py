@@ -46,7 +46,7 @@ def _facts(job: dict[str, Any], preview: dict[str, Any], viewer: Viewer) -> list
         )
         facts.append((label, f"{of_fire(fire)}, {viewer.ago(fire['at'])}{note}"))
     if plan and not fires:
-        facts.append(("next", "paused" if job["paused"] else no_time(plan["words"])))
+        facts.append(("next", _without_fires(job, plan)))
     where = [f"as {job['user'] or job['owner']}"] + ([f"in {job['cwd']}"] if job.get("cwd") else [])
     facts.append(("runs", f"{describe.target(job)}   ({', '.join(where)})"))
     if job["stdin"]:
@@ -54,6 +54,14 @@ def _facts(job: dict[str, Any], preview: dict[str, Any], viewer: Viewer) -> list
     facts.append(("policy", policy(job)))
     facts.append(("delivery", _PROMISE))
     return facts
+
+
+def _without_fires(job: dict[str, Any], plan: dict[str, Any]) -> str:
+    if job["paused"]:
+        return "paused"
+    if plan.get("at"):
+        return "it has run" if job["last_run"] else "now"
+    return no_time(plan["words"])
 
 
 def policy(job: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 
 from jobctl.cli.render import FORMATS
 from jobctl.cli.safe import cell
-from jobctl.cli.verbs import ALIASES, BY_WORDS, GROUPS, JOB_STATES, RUN_STATES, TOPICS, VERBS, Verb
+from jobctl.cli.verbs import ALIASES, BY_WORDS, EVENT_KINDS, GROUPS, JOB_STATES, RUN_STATES, TOPICS, VERBS, Verb
 from jobctl.cli.world import World
 from jobctl.errors import JobctlError
 
@@ -22,7 +22,7 @@ _JOBS: Final = ("run", "ls", "show", "pause", "resume", "rm", "runs", "log", "wa
 _VALUES: Final = {
     "-o": FORMATS, "--output": FORMATS, "--color": ("auto", "always", "never"), "--overlap": ("allow", "skip"),
     "--misfire": ("once", "all", "skip"), "--runs": ("cancel",),
-    "--state": JOB_STATES,
+    "--state": JOB_STATES, "--kind": EVENT_KINDS,
 }  # fmt: skip
 
 Candidate = tuple[str, str]

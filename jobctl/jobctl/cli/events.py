@@ -6,7 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from jobctl.cli.patience import Patience
+from jobctl.cli.select import checked_words
 from jobctl.cli.session import Session
+from jobctl.cli.verbs import EVENT_KINDS
 from jobctl.client.sync import Client
 from jobctl.errors import Unavailable, Unreachable
 
@@ -23,10 +25,13 @@ def verb(
     after: Annotated[
         int | None, typer.Option("--after", metavar="N", min=0, help="only those with a higher number")
     ] = None,
-    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="only one kind, as run.succeeded")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", metavar="KIND", help="only such, as run.failed; job or run: all of them")
+    ] = None,
 ) -> None:
     """Print events: what changed, in the order it did. Numbers only grow, so `--after` resumes."""
     session: Session = ctx.obj
+    checked_words("--kind", kind, EVENT_KINDS)
     client = session.reader()
     if not follow:
         shown = list(_stream(client, after, kind, follow=False))

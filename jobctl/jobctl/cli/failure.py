@@ -12,7 +12,7 @@ _NO_INTEGER = re.compile("is not a valid int(eger)?( range)?$")
 
 def report(error: BaseException, arguments: Sequence[str], world: World) -> int:
     """Print it; the exit code that belongs to it."""
-    known = _known(error)
+    known = _known(error, arguments)
     render = Render(world.stdout, world.stderr, world.environ, "table", "auto")
     if _wants_json(arguments):
         body = {"code": known.code, "message": known.message, "hint": _hint(known)}
@@ -23,17 +23,17 @@ def report(error: BaseException, arguments: Sequence[str], world: World) -> int:
     return known.exit_code
 
 
-def _known(error: BaseException) -> JobctlError:
+def _known(error: BaseException, arguments: Sequence[str]) -> JobctlError:
     if isinstance(error, JobctlError):
         return error
-    usage = _usage_error(error)
+    usage = _usage_error(error, arguments)
     if usage is not None:
         return usage
     text = " ".join(f"{type(error).__name__}: {error}".split())
     return InternalError(f"this is a bug of jobctl: {text}", "report it with the output of JOBCTL_DEBUG=1")
 
 
-def _usage_error(error: BaseException) -> InvalidInput | None:
+def _usage_error(error: BaseException, arguments: Sequence[str]) -> InvalidInput | None:
     """What Typer found wrong with a command line, in our words."""
     from typer.exceptions import TyperException
 
@@ -41,8 +41,19 @@ def _usage_error(error: BaseException) -> InvalidInput | None:
         return None
     message = _NO_INTEGER.sub("is not a whole number", error.format_message().strip().rstrip("."))
     context = getattr(error, "ctx", None)
-    path = getattr(context, "command_path", "jobctl")
+    path = getattr(context, "command_path", None) or _verb(arguments)
     return InvalidInput(message[:1].lower() + message[1:], f"see {path} --help")
+
+
+def _verb(arguments: Sequence[str]) -> str:
+    """The verb of a command line that could not be read, for a hint."""
+    from jobctl.cli.verbs import ALIASES, BY_WORDS
+
+    words = [word for word in arguments if not word.startswith("-")][:2]
+    for text in (" ".join(words), ALIASES.get(words[0], words[0]) if words else ""):
+        if text in BY_WORDS:
+            return f"jobctl {text}"
+    return "jobctl"
 
 
 def _hint(error: JobctlError) -> str:

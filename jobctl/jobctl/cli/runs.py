@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from jobctl.cli import describe
-from jobctl.cli.select import checked_states, named_job, no_such, runs_called
+from jobctl.cli.select import checked_words, named_job, no_such, runs_called
 from jobctl.cli.session import Session, instant
 from jobctl.cli.table import Cell, Column
 from jobctl.cli.verbs import RUN_STATES
@@ -51,7 +51,7 @@ def verb(
     """List runs, newest first, active and finished alike."""
     session: Session = ctx.obj
     client = session.reader()
-    checked_states(state, RUN_STATES)
+    checked_words("--state", state, RUN_STATES)
     filters = {"state": state, "since": instant(session, since, past=True, option="--since")}
     runs = client.runs(limit=limit, **filters) if job is None else _of(client, job, limit, filters)
     session.render.listing(

@@ -64,7 +64,7 @@ def named_jobs(client: Client, selector: Selector) -> Iterable[Json]:
         return [find_job(client, name) for name in selector.names]
     if not selector.filters and not selector.all:
         raise InvalidInput("which jobs?", "name them, filter with --state, --tag, --owner, -q, or say --all")
-    states = checked_states(selector.state, JOB_STATES)
+    states = checked_words("--state", selector.state, JOB_STATES)
     if "running" not in states:
         return list(client.jobs(done=selector.all or None, **selector.filters))
     # A paused or failing job may have a run too; its one state does not say so.
@@ -74,14 +74,12 @@ def named_jobs(client: Client, selector: Selector) -> Iterable[Json]:
     return [job for job in jobs if job["state"] in states or job["id"] in running]
 
 
-def checked_states(text: str | None, known: Sequence[str]) -> list[str]:
-    """The words of `--state`, with commas between."""
+def checked_words(option: str, text: str | None, known: Sequence[str]) -> list[str]:
+    """The words of an option, with commas between."""
     words = [word.strip() for word in (text or "").split(",") if word.strip()]
     for word in words:
         if word not in known:
-            raise InvalidInput(
-                f"--state {word!r} is none of {', '.join(known)}", "several with commas", field="--state"
-            )
+            raise InvalidInput(f"{option} {word!r} is none of {', '.join(known)}", "several with commas", field=option)
     return words
 
 

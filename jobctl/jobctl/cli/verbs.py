@@ -64,6 +64,12 @@ VERBS: Final = (
 #: What --state takes, of jobs and of runs.
 JOB_STATES: Final = ("ok", "failed", "running", "paused", "done", "parked")
 RUN_STATES: Final = ("scheduled", "ready", "running", "succeeded", "failed", "cancelled", "skipped")
+#: What --kind of events takes: a kind, or a noun for all of its kinds.
+EVENT_KINDS: Final = (
+    "job", "job.created", "job.deleted", "job.done", "job.parked", "job.paused", "job.resumed",
+    "run", "run.scheduled", "run.ready", "run.held", "run.running", "run.succeeded", "run.failed", "run.cancelled",
+    "run.skipped",
+)  # fmt: skip
 ALIASES: Final = {"list": "ls", "delete": "rm", "logs": "log"}
 TOPICS: Final = ("time", "exit-codes", "environment", "format", "cron", "api")
 GROUPS: Final = tuple(dict.fromkeys(verb.words.split()[0] for verb in VERBS if " " in verb.words))

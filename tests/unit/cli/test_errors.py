@@ -181,3 +181,15 @@ def test_all_errors_keep_the_table_of_the_api() -> None:
 
 def test_json_errors_are_one_line_of_json(cli: Cli) -> None:
     assert json.loads(cli("show", "none", "--json").err)["error"]["code"] == "not_found"
+
+
+def test_an_event_kind_that_does_not_exist(cli: Cli) -> None:
+    refused = cli("events", "--kind", "run.failed,nonsense")
+    assert (refused.code, "'nonsense' is none of job, job.created" in refused.err) == (2, True)
+    assert cli("events", "--kind", "run.failed,job").code == 0
+
+
+@pytest.mark.parametrize("argv", [("add", "--cron"), ("export", "crontab", "--to"), ("list", "--state")])
+def test_a_usage_hint_names_the_verb(cli: Cli, argv: tuple[str, ...]) -> None:
+    named = {"list": "ls", "export": "export crontab"}.get(argv[0], argv[0])
+    assert f"see jobctl {named} --help" in cli(*argv).err
