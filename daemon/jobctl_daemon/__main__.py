@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from jobctl import __version__
 from jobctl.clock import SystemClock
-from jobctl.errors import InternalError, JobctlError
+from jobctl.errors import InternalError, JobctlError, Unavailable
 from jobctl.paths import Places, checked_socket_path, daemon_places
 from jobctl_daemon import filesystem, journal, settings
 from jobctl_daemon.background import detach
@@ -26,6 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.hint:
             print(f"  {error.hint}", file=sys.stderr)  # noqa: T201
         return error.exit_code
+    except OSError as error:
+        print(f"jobd: it cannot start: {error}", file=sys.stderr)  # noqa: T201
+        return Unavailable.exit_code
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
