@@ -36,6 +36,10 @@ class Wake:
         """Wakes the service now; a wake between two waits is not lost."""
         self._event.set()
 
+    def is_set(self) -> bool:
+        """Whether the next wait would return at once."""
+        return self._event.is_set()
+
     async def wait(self) -> None:
         """Until `set` was called since the last wait."""
         await self._event.wait()
