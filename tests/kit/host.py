@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -21,6 +22,8 @@ IS_ROOT = os.geteuid() == 0
 ORDINARY = 65534
 PARTS = ("pyproject.toml", "README.md", "LICENSE", "install.sh", "jobctl", "daemon", "tui", "man", "packaging")
 
+PIP = ("install", "--quiet", "--no-input", "--disable-pip-version-check")
+
 CRONTAB = """#!/bin/sh
 # A stand-in for crontab(1) that keeps the table in a file.
 case "${1:-}" in
@@ -29,29 +32,31 @@ case "${1:-}" in
 esac
 """
 
-# Copies an environment that has everything already instead of making one; pip then only replaces jobctl in it.
+# Makes an environment that borrows everything from the seed; pip then only builds jobctl into it.
 QUICK_PYTHON = """#!/bin/sh
-if [ "$1 $2" = "-m venv" ]; then exec cp -R --no-preserve=ownership {seed}/. "$3"; fi
-exec /usr/bin/python3 "$@"
+[ "$1 $2" = "-m venv" ] || exec /usr/bin/python3 "$@"
+set -e
+mkdir -p "$3/bin" "$3/{packages}"
+ln -s /usr/bin/python3 "$3/bin/python3"
+cp "{seed}/pyvenv.cfg" "$3/"
+echo "{seed}/{packages}" >"$3/{packages}/seed.pth"
 """
 QUICK_PIP = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0"}  # "0": pip reads it upside down
 
 
 @functools.cache
 def seed() -> Path:
-    """An environment with jobctl, what it needs and what builds it: made once, and removed when the tests end."""
-    folder = Path(tempfile.mkdtemp(prefix="jobctl-seed-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    folder.chmod(0o755)
-    source = folder / "source"
-    _copy_checkout(source)
-    made = folder / "environment"
-    subprocess.run(["/usr/bin/python3", "-m", "venv", str(made)], check=True, capture_output=True)
-    pip = [str(made / "bin/python3"), "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
-    done = subprocess.run(
-        [*pip, str(source), "hatchling>=1.27"], check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    """An environment with what jobctl needs and what builds it: made once, and removed when the tests end."""
+    made = Path(tempfile.mkdtemp(prefix="jobctl-seed-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
+    needed = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    for words in (
+        ["/usr/bin/python3", "-m", "venv", str(made)],
+        [str(made / "bin/python3"), "-m", "pip", *PIP, *needed],
+    ):
+        done = subprocess.run(words, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
     _readable(made)
     return made
 
@@ -135,7 +140,8 @@ class Host:
         return self.install("--python", str(self.quick_python()), *words, as_root=as_root, **QUICK_PIP, **env)
 
     def quick_python(self) -> Path:
-        return self.stand_in("quick-python", QUICK_PYTHON.format(seed=seed()))
+        packages = next(seed().glob("lib/python3*/site-packages")).relative_to(seed())
+        return self.stand_in("quick-python", QUICK_PYTHON.format(seed=seed(), packages=packages))
 
     def jobctl(self, *words: str) -> subprocess.CompletedProcess[str]:
         return self.run(str(self.home / ".local/bin/jobctl"), *words)
