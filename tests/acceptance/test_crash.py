@@ -83,15 +83,15 @@ def test_a_survivor_still_holds_the_overlap_gate(daemon: RealDaemon, tmp_path: P
 def test_a_command_whose_runner_died_is_watched_to_its_end_and_lost(daemon: RealDaemon, tmp_path: Path) -> None:
     gates = Gates(tmp_path / "gates")
     runs = [daemon.until_says(daemon.run(gates.command(name)), b"begin") for name in ("a", "b")]
-    for runner in daemon.client.status()["runners"]:
-        os.kill(runner["pid"], signal.SIGKILL)
-        _gone(runner["pid"])
+    for pid in daemon.runners():
+        os.kill(pid, signal.SIGKILL)
+        _gone(pid)
     later = daemon.finished(daemon.run(["/bin/echo", "later"]))
     assert [daemon.client.run(run["id"])["state"] for run in runs] == ["running"] * 2
     for name in ("a", "b"):
         gates.open(name)
     ended = [daemon.finished(run) for run in runs]
-    daemon._runners |= {runner["pid"] for runner in daemon.client.status()["runners"]}
+    daemon.runners()
 
     assert later["state"] == "succeeded"
     assert [run["class"] for run in ended] == ["lost", "lost"]
@@ -105,7 +105,7 @@ def test_runners_that_die_one_after_another_while_one_is_stopped_start_nothing_t
     gates = Gates(tmp_path / "gates")
     names = [str(number) for number in range(8)]
     runs = [daemon.until_says(daemon.run(gates.command(name)), b"begin") for name in names]
-    first, second = (runner["pid"] for runner in daemon.client.status()["runners"])
+    first, second = daemon.runners()
     os.kill(first, signal.SIGSTOP)
     os.kill(second, signal.SIGKILL)
     _gone(second)
@@ -115,7 +115,7 @@ def test_runners_that_die_one_after_another_while_one_is_stopped_start_nothing_t
     for name in names:
         gates.open(name)
     ended = [daemon.finished(run) for run in runs]
-    daemon._runners |= {runner["pid"] for runner in daemon.client.status()["runners"]}
+    daemon.runners()
 
     assert sorted(gates.starts()) == names
     assert {run["class"] for run in ended} == {"lost"}
@@ -140,7 +140,7 @@ def test_when_daemon_and_runners_die_together_nothing_runs_twice(daemon: RealDae
     gates = Gates(tmp_path / "gates")
     runs = [daemon.until_says(daemon.run(gates.command(name)), b"begin") for name in ("a", "b")]
     pids = [gates.pid("a"), gates.pid("b")]
-    runners = [runner["pid"] for runner in daemon.client.status()["runners"]]
+    runners = daemon.runners()
     daemon.kill9()
     for pid in runners:
         os.kill(pid, signal.SIGKILL)

@@ -45,8 +45,14 @@ class RealDaemon:
                 start_new_session=True,
             )
         self._until_ready(self.process)
-        self._runners |= {runner["pid"] for runner in self.client.status()["runners"]}
+        self.runners()
         return self
+
+    def runners(self) -> list[int]:
+        """The processes of the runners; whoever was seen here is ended with the daemon."""
+        pids = [runner["pid"] for runner in self.client.status()["runners"]]
+        self._runners |= set(pids)
+        return pids
 
     def _until_ready(self, process: "subprocess.Popen[bytes]") -> None:
         # `start_daemon` waits for the first answer of whatever command it starts: here one that does nothing.
