@@ -84,5 +84,7 @@ def returns_after_reboot(state_dir: str) -> tuple[bool, str]:
         with open(os.path.join(state_dir, "returns-after-reboot"), encoding="utf-8") as file:
             answer, _, why = file.readline().strip().partition("\t")
     except (OSError, UnicodeDecodeError):
+        if "JOBCTL_HOME" in os.environ:
+            return False, "a trial in JOBCTL_HOME, started by hand"
         return False, "nothing was set up to start it again; ./install.sh does that"
     return answer == "yes", why

@@ -1,4 +1,4 @@
-"""Instants as people write them: `in 10m`, `2h ago`, `tomorrow 09:00`, `mon 09:00`, `2026-12-01T09:00 Europe/Berlin`."""
+"""Instants as people write them: `in 10m`, `2h ago`, `tomorrow 09:00`, `mon 09:00`, `2026-12-01T09:00 Asia/Tokyo`."""
 
 import re
 from collections.abc import Callable

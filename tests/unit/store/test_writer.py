@@ -184,7 +184,8 @@ async def test_a_connection_that_is_beyond_help_still_answers_everybody(traced: 
         traced.writer.submit(break_it), traced.writer.submit(note("a")), return_exceptions=True
     )
     assert all(isinstance(result, InternalError) for result in results)
-    traced.writer._opened = False
+    with pytest.raises(sqlite3.ProgrammingError):
+        await traced.writer.close()
 
 
 async def test_a_full_disk_fails_only_what_does_not_fit(traced: Traced) -> None:

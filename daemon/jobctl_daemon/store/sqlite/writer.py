@@ -48,8 +48,10 @@ class Writer:
         """Finishes what was submitted, empties the write-ahead log and closes."""
         if self._opened:
             self._opened = False
-            await self._thread.call(_checkpoint)
-            await self._thread.close()
+            try:
+                await self._thread.call(_checkpoint)
+            finally:
+                await self._thread.close()
 
     def listen(self, listener: Callable[[Sequence[Event]], None]) -> None:
         """Calls `listener` on the loop after each commit that has events, before its callers go on."""
