@@ -77,15 +77,17 @@ def test_a_log_within_its_cap_is_left_alone(runner: Runner, client: Client) -> N
 
 
 def test_a_log_its_own_command_truncates_is_flagged(runner: Runner, client: Client) -> None:
-    fifo = runner.state / "fifo"
-    os.mkfifo(fifo)
-    script = f"head -c 100000 /dev/zero; read line <{fifo}; : >$0; read line <{fifo}; echo z"
+    # Two gates: a second reader of one could meet the end of what was written for the first.
+    first, second = runner.state / "first", runner.state / "second"
+    os.mkfifo(first)
+    os.mkfifo(second)
+    script = f"head -c 100000 /dev/zero; read line <{first}; : >$0; read line <{second}; echo z"
     order = runner.order(["/bin/sh", "-c", script])
     order["argv"].append(order["log"])
     client.say("start", **order)
-    for wanted in (100000, 0):
+    for wanted, gate in ((100000, first), (0, second)):
         listed_size(client, order["id"], wanted)
-        fifo.write_text("go\n")
+        gate.write_text("go\n")
     result = client.wait("ended", order["id"])
     assert (result["log_truncated"], result["log_size"]) == (True, 2)
 
