@@ -140,3 +140,24 @@ def test_hostile_output_reaches_a_pipe_whole(daemon: RealDaemon) -> None:
         check=False,
     )
     assert done.stdout == b"\x1b]52;c;aGk=\x07\xff\n"
+
+
+def test_of_many_first_jobs_at_once_all_are_added_whoever_starts_the_daemon(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    watched = RealDaemon(home)
+    try:
+        adds = [
+            subprocess.Popen(
+                [sys.executable, "-c", PROGRAM, "add", f"job-{number}", "-q", "--", "/bin/true"],
+                env=os.environ | {"JOBCTL_HOME": str(home)},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            for number in range(4)
+        ]
+        assert [add.wait(30) for add in adds] == [0] * 4
+        assert len(list(watched.client.jobs())) == 4
+        watched.runners()
+    finally:
+        jobctl(home, "daemon", "stop")
+        watched.close()

@@ -50,6 +50,8 @@ INTERRUPTED = 130
 def main() -> "NoReturn":
     """The console script."""
     arguments = sys.argv[1:]
+    if sys.stdout is None:  # the caller has closed it: the answer goes nowhere, the exit code still counts
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     if arguments == ["--version"]:
         sys.stdout.write(f"jobctl {__version__}\n")
         raise SystemExit(OK)

@@ -11,7 +11,7 @@ from typing import IO, Final
 from jobctl.client.sync import Client
 from jobctl.client.transport import Json, UnixTransport
 from jobctl.clock import Clock
-from jobctl.errors import Unavailable, Unreachable
+from jobctl.errors import Conflict, Unavailable, Unreachable
 
 WITHIN_S: Final = 10.0
 _PAUSE_S: Final = 0.02
@@ -60,7 +60,7 @@ def _first_answer(client: Client, poll: Callable[[], int | None], in_time: Calla
         try:
             return client.status()
         except Unreachable:
-            if poll():
+            if poll() not in (None, 0, Conflict.exit_code):  # 5: another start was quicker, and will answer
                 return None
             time.sleep(_PAUSE_S)
     return None
