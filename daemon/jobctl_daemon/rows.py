@@ -78,7 +78,10 @@ class DueJob(Row, frozen=True):
     """Every occurrence up to here has its row."""
     revision: int
     created_ms: int
-    paused_since_ms: int | None = None
+    suspended_since_ms: int | None = None
+    resuming: str | None = None
+    """"plain" or "catch_up": its pause is over and its schedule is to be aimed again."""
+    quarantined: bool = False
 
 
 class NewRun(Row, frozen=True):
@@ -91,6 +94,8 @@ class NewRun(Row, frozen=True):
     trigger: Trigger
     coalesced: int = 0
     note: str | None = None
+    once_ever: bool = False
+    """Not made when the instant has a run already, whatever its key: the clock was set back since."""
 
 
 class LedgerRow(Row, frozen=True):
@@ -119,8 +124,37 @@ class Expansion(Row, frozen=True):
     handled_ms: int
 
 
+class Resumption(Row, frozen=True):
+    """The decision about a job whose pause is over: what runs after all, rows for the rest, where its cursor goes."""
+
+    job_id: int
+    revision: int
+    runs: tuple[NewRun, ...] = ()
+    rows: tuple[LedgerRow, ...] = ()
+    next_ms: int | None = None
+    handled_ms: int = 0
+
+
+class Edit(Row, frozen=True):
+    """A changed definition. `rev` is what the editor saw; the cursor moves only when `schedule_changed`."""
+
+    job_id: int
+    rev: int
+    name: str
+    schedule: ScheduleSpec
+    execution: Execution
+    policies: Policies
+    queue: str
+    priority: int
+    schedule_changed: bool
+    execution_changed: bool
+    missed: LedgerRow | None = None
+    """Occurrences of the old schedule up to now that have no row yet."""
+    next_ms: int | None = None
+
+
 class Pending(Row, frozen=True):
-    """A run that waits to be admitted, and the active run of its job, if any."""
+    """A run that waits to be admitted, and what of its job is active or waits."""
 
     run_id: int
     job_id: int
@@ -129,15 +163,32 @@ class Pending(Row, frozen=True):
     start_by_ms: int | None
     trigger: Trigger
     policies: Policies
-    active_run_id: int | None
+    active: tuple[int, ...] = ()
+    """Runs of the job that hold its gate, oldest first."""
+    waiting: tuple[int, ...] = ()
+    """Runs of the job that wait for the gate, oldest first."""
+    by_hand: bool = False
+    begun: bool = False
+    """It has had an attempt, or is a replay: no overlap policy may drop it."""
 
 
 class Admission(Row, frozen=True):
-    """What becomes of a pending run: `reason` None is ready, else skipped."""
+    """What becomes of a pending run: ready; with `reason` skipped; with `waits` it waits for its job's gate."""
 
     run_id: int
     reason: SkipReason | None = None
     detail: str | None = None
+    waits: bool = False
+    replaces: tuple[int, ...] = ()
+    """Runs that make room for this one: ended at once where they have not begun, else to be cancelled."""
+
+
+class Admitted(Row, frozen=True):
+    """What came of admissions: how many runs moved, and attempts (run id, fence) that must be stopped now."""
+
+    moved: int
+    stops: tuple[tuple[int, int], ...] = ()
+    waiting: int = 0
 
 
 class Claim(Row, frozen=True):
@@ -158,6 +209,8 @@ class Claim(Row, frozen=True):
     timezone: str
     execution: Execution
     policies: Policies
+    probe: bool = False
+    """Ask the command of `on_lost` what became of the run, instead of running it."""
 
 
 class StartedAttempt(Row, frozen=True):
@@ -169,12 +222,26 @@ class StartedAttempt(Row, frozen=True):
     started_ms: int
 
 
-class Adoption(StartedAttempt, frozen=True):
-    """An attempt found alive after a restart of jobd."""
+class Effort(Row, frozen=True):
+    """What the retry rule knows of a running attempt besides its result."""
+
+    run_id: int
+    fence: int
+    key: str
+    attempt: int
+    failures: int
+    losses: int
+    probe: bool
+    policies: Policies
+    stop_by: str | None
 
 
 class Finish(Row, frozen=True):
-    """The end of one attempt, as decided: the final state and the facts."""
+    """The end of one attempt, as decided: the state that follows, and the facts.
+
+    READY is a retry at `retry_ms`; `lost` says which of the two budgets it was taken from, and `probe` that the next
+    attempt asks what became of this one.
+    """
 
     run_id: int
     fence: int
@@ -196,6 +263,11 @@ class Finish(Row, frozen=True):
     log_dropped_to: int | None = None
     signals: tuple[tuple[int, str], ...] = ()
     left_behind: tuple[int, ...] = ()
+    retry_ms: int | None = None
+    lost: bool = False
+    probe: bool = False
+    error: str | None = None
+    fingerprint: str | None = None
 
 
 class Verdict(Row, frozen=True):
@@ -227,6 +299,58 @@ class Cancelled(Row, frozen=True):
     fence: int | None
 
 
+class Retried(Row, frozen=True):
+    """What a retry by hand did: `how` is now (a waiting retry was made due), replayed, or again (a new run)."""
+
+    run: Run
+    how: str
+
+
+class DeadFilter(Row, frozen=True):
+    """Which dead letters: every set field must match."""
+
+    ids: tuple[int, ...] | None = None
+    job_id: int | None = None
+    failure_class: FailureClass | None = None
+    fingerprint: str | None = None
+    q: str | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+    limit: int = 100
+    cursor: str | None = None
+
+
+class Replay(Row, frozen=True):
+    """A replay as asked for. `execution` replaces what the run executes; `current` takes its job's newest version."""
+
+    by: str
+    pace_ms: int = 0
+    stop_on_failure: bool = False
+    current: bool = False
+    force: bool = False
+    execution: Execution | None = None
+
+
+class Notice(Row, frozen=True):
+    """A message to somebody, to be delivered as a run of a hidden job of the same owner."""
+
+    key: str
+    """One delivery for each key and destination."""
+    job_id: int
+    """The job that it is about."""
+    name: str
+    """How the deliveries are called in lists."""
+    execution: Execution
+
+
+class Pause(Row, frozen=True):
+    """A pause of a queue or of the daemon."""
+
+    by: str
+    until_ms: int | None = None
+    why: str | None = None
+
+
 class Counts(Row, frozen=True):
     """For status: never a scan of history."""
 
@@ -239,9 +363,16 @@ class Counts(Row, frozen=True):
     ready: int
     running: int
     oldest_due_ms: int | None
-    """Due time of the oldest run that is due and not started."""
+    """Due time of the oldest run that is due and not started, and that nothing holds on purpose."""
     next_ms: int | None
     last_event: int
+    dead: int = 0
+    newest_dead_ms: int | None = None
+    skipping: int = 0
+    """Jobs whose occurrences are skipped again and again."""
+    quarantined: int = 0
+    untold: int = 0
+    """Jobs of whose failures nobody is told."""
 
 
 class Keep(Row, frozen=True):

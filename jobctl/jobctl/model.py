@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from jobctl.states import FailureClass, Misfire, Overlap, RunState, Trigger
+from jobctl.states import After, FailureClass, Misfire, OnFailure, Overlap, RunState, Trigger
 
 
 class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -27,11 +27,12 @@ Duration = int | float | str
 
 
 class ScheduleDraft(Value, frozen=True):
-    """When a job is due; none of the first five fields means by hand only."""
+    """When a job is due; none of the first six fields means by hand only. `after` is JOB[:success|failure|any]."""
 
     cron: str | None = None
     every: Duration | None = None
     at: str | None = None
+    after: str | None = None
     on_boot: bool = False
     on_start: bool = False
     timezone: str | None = None
@@ -45,6 +46,21 @@ class Target(Value, frozen=True):
 
     command: list[str] | None = None
     shell: str | None = None
+
+
+class RetryDraft(Value, frozen=True):
+    """What happens after an attempt failed. `max` counts the attempts after the first; `lost` those after a loss.
+
+    `no_retry_on` names exit codes and failure classes that end the run at once; `on_lost` is retry, dead or
+    ask:COMMAND.
+    """
+
+    max: int | None = None
+    backoff: Duration | None = None
+    backoff_max: Duration | None = None
+    no_retry_on: list[int | str] | None = None
+    on_lost: str | None = None
+    lost: int | None = None
 
 
 class JobDraft(Value, frozen=True):
@@ -69,6 +85,13 @@ class JobDraft(Value, frozen=True):
     overlap: Overlap | None = None
     misfire: Misfire | None = None
     misfire_within: Duration | None = None
+    overlap_queue: int | None = None
+    limit: int | None = None
+    retry: RetryDraft | None = None
+    on_failure: OnFailure | None = None
+    queue: str | None = None
+    priority: int | str | None = None
+    notify: list[str] | None = None
     log_max: int | str | None = None
     tags: list[str] = []
     note: str | None = None
@@ -90,6 +113,11 @@ class RunDraft(Value, frozen=True):
     umask: str | None = None
     timeout: Duration | None = None
     grace: Duration | None = None
+    retry: RetryDraft | None = None
+    on_failure: OnFailure | None = None
+    queue: str | None = None
+    priority: int | str | None = None
+    notify: list[str] | None = None
     log_max: int | str | None = None
     note: str | None = None
 
@@ -102,9 +130,68 @@ class TriggerDraft(Value, frozen=True):
 
 
 class PauseDraft(Value, frozen=True):
-    """The body of POST /v1/jobs/{id}/pause."""
+    """The body of POST …/pause, of a job, a queue or the daemon."""
 
     until: str | None = None
+    why: str | None = None
+
+
+class ResumeDraft(Value, frozen=True):
+    """The body of POST …/resume: `catch_up` applies the misfire policy to what was missed."""
+
+    catch_up: bool = False
+
+
+class SkipDraft(Value, frozen=True):
+    """The body of POST /v1/jobs/{id}/skip: how many of the next occurrences are left out."""
+
+    count: int = 1
+    why: str | None = None
+
+
+class QueueDraft(Value, frozen=True):
+    """The body of PUT /v1/queues/{name}: how many of its runs may run at once; None: as many as there are slots."""
+
+    concurrency: int | None = None
+
+
+class EditedWork(Value, frozen=True):
+    """What a replay changes of the work of a dead letter, for this run alone; None: as it was."""
+
+    target: Target | None = None
+    stdin: str | None = None
+    env: dict[str, str] | None = None
+    cwd: str | None = None
+
+
+class DeadDraft(Value, frozen=True):
+    """Which dead letters: ids, or a filter of which every set field must hold. An empty one is refused."""
+
+    ids: list[int] | None = None
+    job: str | None = None
+    failure_class: FailureClass | None = msgspec.field(name="class", default=None)
+    fingerprint: str | None = None
+    q: str | None = None
+    since: str | None = None
+    until: str | None = None
+    all: bool = False
+
+
+class ReplayDraft(DeadDraft, frozen=True):
+    """The body of POST /v1/dead/replay. `current`: with the job's definition of today, not the recorded one."""
+
+    pace: Duration | None = None
+    stop_on_failure: bool = False
+    current: bool = False
+    force: bool = False
+    edit: EditedWork | None = None
+    limit: int | None = None
+    """At most so many, the oldest first."""
+
+
+class DiscardDraft(DeadDraft, frozen=True):
+    """The body of POST /v1/dead/discard."""
+
     why: str | None = None
 
 
@@ -122,13 +209,17 @@ class PreviewDraft(Value, frozen=True):
 
 
 class ScheduleSpec(Value, frozen=True):
-    """A checked schedule. Exactly one of cron, every_ms, at_ms, on_boot, on_start is set, or none: by hand only."""
+    """A checked schedule. Exactly one of cron, every_ms, at_ms, after_job, on_boot, on_start is set, or none: by hand
+    only."""
 
     timezone: str
     cron: str | None = None
     every_ms: int | None = None
     anchor_ms: int = 0
     at_ms: int | None = None
+    after_job: int | None = None
+    """The id of the job whose runs start this one, with the end that `after_on` names."""
+    after_on: After = After.SUCCESS
     on_boot: bool = False
     on_start: bool = False
     jitter_ms: int = 0
@@ -155,7 +246,11 @@ class Execution(Value, frozen=True):
 
 
 class Policies(Value, frozen=True):
-    """What holds for unstarted runs at once when it is changed; it makes no new version."""
+    """What holds for unstarted runs at once when it is changed; it makes no new version.
+
+    The defaults are what held for jobs that were stored before a field existed; those of a new job are in
+    `jobctl.defaults`.
+    """
 
     timeout_ms: int | None = None
     grace_ms: int = 10_000
@@ -163,9 +258,28 @@ class Policies(Value, frozen=True):
     overlap: Overlap = Overlap.SKIP
     misfire: Misfire = Misfire.ONCE
     misfire_within_ms: int = 86_400_000
+    overlap_queue: int = 1
+    """How many runs may wait for their turn under overlap queue."""
+    limit: int | None = None
+    """Runs of the job that may be active at once; None: one, or any number under overlap allow."""
+    retries: int = 0
+    lost_retries: int = 0
+    backoff_ms: int = 10_000
+    backoff_max_ms: int = 3_600_000
+    no_retry_on: list[str] = []
+    """Exit codes and failure classes, as texts."""
+    on_lost: str = "retry"
+    on_failure: OnFailure = OnFailure.RECORD
+    notify: list[str] = []
+    """mail, mail:ADDRESS or exec:COMMAND: who is told of dead letters and of the recovery."""
     log_max: int = 10_000_000
     tags: list[str] = []
     note: str | None = None
+
+    @property
+    def active_max(self) -> int | None:
+        """How many runs of the job may be active at once; None: any number."""
+        return self.limit or (None if self.overlap is Overlap.ALLOW else 1)
 
 
 class JobSpec(Value, frozen=True):
@@ -175,6 +289,9 @@ class JobSpec(Value, frozen=True):
     schedule: ScheduleSpec
     execution: Execution
     policies: Policies
+    queue: str = "default"
+    priority: int = 0
+    """Smaller goes first."""
     source: str = "api"
     paused: bool = False
     hidden: bool = False
@@ -192,11 +309,23 @@ class Schedule(Fact, frozen=True):
     cron: str | None = None
     every: int | float | None = None
     at: str | None = None
+    after: str | None = None
     on_boot: bool = False
     on_start: bool = False
     jitter: int | float | None = None
     dst_gap: str = "auto"
     dst_overlap: str = "auto"
+
+
+class Retry(Fact, frozen=True):
+    """What happens after an attempt failed; durations in seconds."""
+
+    max: int
+    backoff: int | float
+    backoff_max: int | float
+    no_retry_on: list[str]
+    on_lost: str
+    lost: int
 
 
 class LastRun(Fact, frozen=True):
@@ -225,6 +354,10 @@ class Job(Fact, frozen=True):
     paused_since: str | None
     paused_until: str | None
     paused_why: str | None
+    suspended_by: str | None
+    """job, queue or daemon: whose pause holds it now; None: none does."""
+    quarantined: bool
+    """Paused by the daemon, after too many dead letters in a row."""
     schedule: Schedule | None
     target: dict[str, Any]
     stdin: str | None
@@ -241,6 +374,11 @@ class Job(Fact, frozen=True):
     overlap: Overlap
     misfire: Misfire
     misfire_within: int | float
+    overlap_queue: int
+    limit: int | None
+    retry: Retry
+    on_failure: OnFailure
+    notify: list[str]
     log_max: int
     queue: str
     priority: int
@@ -249,6 +387,10 @@ class Job(Fact, frozen=True):
     next_run_at: str | None
     last_run: LastRun | None
     running: int
+    dead: int
+    """Its dead letters."""
+    skipping: int
+    """Occurrences that were skipped in a row, up to now."""
     error: str | None
     """Why a parked schedule cannot be expanded."""
     tags: list[str]
@@ -277,6 +419,13 @@ class Run(Fact, frozen=True):
     reason: str | None
     attempt: int
     max_attempts: int
+    """As its job's policies are now; more where attempts were lost, or the run was replayed."""
+    replays: int
+    retry_of: int | None
+    error: str | None
+    """The last line it printed, when it failed for good."""
+    fingerprint: str | None
+    """What dead letters with the same failure have in common."""
     fence: int | None
     node: str | None
     lease_until: str | None
@@ -312,6 +461,47 @@ class Attempt(Fact, frozen=True):
     signals: list[list[Any]]
     """[RFC 3339, name] of each signal sent to stop it."""
     left_behind: list[int]
+
+
+class DeadGroup(Fact, frozen=True):
+    """Dead letters that failed in the same way."""
+
+    fingerprint: str
+    count: int
+    jobs: list[str]
+    """Names of up to ten of the jobs."""
+    failure_class: FailureClass | None = msgspec.field(name="class")
+    reason: str | None
+    error: str | None
+    first_at: str
+    last_at: str
+    replays: int
+    """How often one of them was replayed, and died again."""
+    newest_run_id: int
+
+
+class Replayed(Fact, frozen=True):
+    """What a replay did; the same key answers the same."""
+
+    batch: int
+    replayed: list[int]
+    skipped: list[dict[str, Any]]
+    """{"id", "reason"} of runs that were asked for and are no dead letters."""
+
+
+class Queue(Fact, frozen=True):
+    """A queue: its jobs share a limit, and can be paused together."""
+
+    name: str
+    concurrency: int | None
+    jobs: int
+    ready: int
+    running: int
+    paused: bool
+    paused_by: str | None
+    paused_since: str | None
+    paused_until: str | None
+    paused_why: str | None
 
 
 class Event(Fact, frozen=True):

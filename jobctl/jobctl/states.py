@@ -1,6 +1,6 @@
 """The states of a run, the one table of allowed moves between them, and why an attempt failed.
 
-`docs/lifecycle.md` is drawn from `MOVES`; the store's CHECK constraints repeat `ACTIVE` and `FINAL`.
+`docs/lifecycle.md` is drawn from `MOVES`; the store's CHECK constraints repeat `ACTIVE`, `FINAL` and `DEAD`.
 """
 
 from enum import StrEnum
@@ -8,33 +8,47 @@ from typing import Final
 
 
 class RunState(StrEnum):
-    """Where a run is. The first three are active; the others are final and live in history."""
+    """Where a run is. The first three are active; *dead* waits for a replay; the others are in history for good."""
 
     SCHEDULED = "scheduled"
     READY = "ready"
     RUNNING = "running"
+    DEAD = "dead"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
     SKIPPED = "skipped"
+    SUPERSEDED = "superseded"
+    DISCARDED = "discarded"
 
 
 ACTIVE: Final = frozenset({RunState.SCHEDULED, RunState.READY, RunState.RUNNING})
-FINAL: Final = frozenset(set(RunState) - ACTIVE)
+#: Nothing happens by itself any more: what a caller that waits is told.
+ENDED: Final = frozenset(set(RunState) - ACTIVE)
+#: In history, which nothing leaves.
+FINAL: Final = frozenset(ENDED - {RunState.DEAD})
 
 #: (from, to) → what makes the run move. Anything else is refused.
 MOVES: Final[dict[tuple[RunState, RunState], str]] = {
     (RunState.SCHEDULED, RunState.READY): "admitted: due, and its overlap policy allows it",
-    (RunState.SCHEDULED, RunState.SKIPPED): "skipped: overlap, or too late under its misfire policy",
+    (RunState.SCHEDULED, RunState.SKIPPED): "skipped: overlap, limit, or too late under its misfire policy",
     (RunState.SCHEDULED, RunState.CANCELLED): "cancelled, or its job was deleted",
+    (RunState.SCHEDULED, RunState.SUPERSEDED): "superseded: its schedule was edited, or a newer run replaced it",
+    (RunState.SCHEDULED, RunState.DEAD): "put back: another replay of its batch failed",
     (RunState.READY, RunState.RUNNING): "claimed: fence raised, attempt counted",
     (RunState.READY, RunState.SCHEDULED): "held: its job was paused",
     (RunState.READY, RunState.SKIPPED): "skipped: too late under its misfire policy",
     (RunState.READY, RunState.CANCELLED): "cancelled, or its job was deleted",
+    (RunState.READY, RunState.SUPERSEDED): "superseded: its schedule was edited, or a newer run replaced it",
+    (RunState.READY, RunState.DEAD): "put back: another replay of its batch failed",
     (RunState.RUNNING, RunState.SUCCEEDED): "the command exited 0",
-    (RunState.RUNNING, RunState.FAILED): "the command failed, timed out, could not start, or was lost",
-    (RunState.RUNNING, RunState.CANCELLED): "stopped by cancel or kill",
-    (RunState.RUNNING, RunState.READY): "unclaimed: nothing was started, no attempt is burnt",
+    (RunState.RUNNING, RunState.FAILED): "failed for good, and its job keeps no dead letters",
+    (RunState.RUNNING, RunState.DEAD): "failed for good: hopeless, or out of retries",
+    (RunState.RUNNING, RunState.CANCELLED): "stopped by cancel or kill, or replaced by a newer run",
+    (RunState.RUNNING, RunState.READY): "to be retried later, or unclaimed: nothing was started",
+    (RunState.RUNNING, RunState.SCHEDULED): "the same, while its job is paused",
+    (RunState.DEAD, RunState.SCHEDULED): "replayed: the same key, a higher fence",
+    (RunState.DEAD, RunState.DISCARDED): "discarded by hand, by age, or as the oldest of too many",
 }
 
 
@@ -51,6 +65,8 @@ class Trigger(StrEnum):
     MANUAL = "manual"
     BOOT = "boot"
     START = "start"
+    AFTER = "after"
+    NOTICE = "notice"
 
 
 class FailureClass(StrEnum):
@@ -71,17 +87,25 @@ class SkipReason(StrEnum):
     """Why an occurrence did not become a run, or a run never started."""
 
     OVERLAP = "overlap"
+    LIMIT = "limit"
     MISFIRE = "misfire"
+    DOWN = "down"
+    CLOCK = "clock"
     PAUSED = "paused"
+    QUARANTINED = "quarantined"
     COALESCED = "coalesced"
+    EDITED = "edited"
+    ASKED = "asked"
     DELETED = "deleted"
 
 
 class Overlap(StrEnum):
-    """What happens when a run is due while an earlier one of its job is active."""
+    """What happens when a run is due while as many of its job are active as may be."""
 
     ALLOW = "allow"
     SKIP = "skip"
+    QUEUE = "queue"
+    REPLACE = "replace"
 
 
 class Misfire(StrEnum):
@@ -90,3 +114,18 @@ class Misfire(StrEnum):
     ONCE = "once"
     ALL = "all"
     SKIP = "skip"
+
+
+class OnFailure(StrEnum):
+    """Where a run goes that failed for good: to the dead letters, or into history."""
+
+    DEAD = "dead"
+    RECORD = "record"
+
+
+class After(StrEnum):
+    """With which end of another job's run a job starts. A dead letter is a failure."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    ANY = "any"

@@ -8,24 +8,32 @@ event in its own transaction; after the commit the listeners given to `listen` a
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
-from jobctl.model import Attempt, Event, Job, JobSpec, Run
+from jobctl.model import Attempt, DeadGroup, Event, Job, JobSpec, Queue, Replayed, Run
 from jobctl_daemon.rows import (
     Admission,
-    Adoption,
+    Admitted,
     Caller,
     Cancelled,
     Claim,
     Counts,
     Created,
+    DeadFilter,
     DueJob,
+    Edit,
+    Effort,
     Expansion,
     Finish,
     JobFilter,
     Keep,
     LedgerRow,
+    Notice,
+    Pause,
     Pending,
     Pruned,
+    Replay,
     Request,
+    Resumption,
+    Retried,
     RunFilter,
     Running,
     StartedAttempt,
@@ -88,10 +96,45 @@ class Store(Protocol):
         """Holds what has not started (but for runs asked for by hand); the cursor leaves the due index."""
         ...
 
-    async def resume_job(
-        self, owner: Caller, job_id: int, missed: LedgerRow | None, next_ms: int | None, now_ms: int
-    ) -> Job:
-        """The missed slots become one row; the cursor is re-aimed; held runs are released."""
+    async def resume_job(self, owner: Caller, job_id: int, catch_up: bool, now_ms: int) -> bool:
+        """Ends the job's own pause and its quarantine. True: nothing else holds it, and `unsuspend` is to follow;
+        until then `resumable` lists it. `Conflict` when it is not paused."""
+        ...
+
+    async def unsuspend(self, resumptions: Sequence[Resumption], now_ms: int) -> int:
+        """Runs and rows for what was missed, the cursor aimed, held runs released; each under its cursor's revision.
+        Returns how many."""
+        ...
+
+    async def edit_job(self, owner: Caller, edit: Edit, now_ms: int) -> Job:
+        """`Conflict` when `rev` is no longer the job's, the name is taken, or the upstream job would form a circle.
+
+        A changed schedule supersedes unstarted occurrences; other unstarted runs take the new version, and all of
+        them the new policies, queue and priority. What runs, and retries that wait, keep their version.
+        """
+        ...
+
+    async def skip_next(self, owner: Caller, job_id: int, row: LedgerRow, revision: int, next_ms: int | None,
+                        now_ms: int) -> Job:  # fmt: skip
+        """Writes the row of occurrences to come that are left out, and moves the cursor behind them."""
+        ...
+
+    # ── queues, and the daemon as a whole ──────────────────────────────────────────────
+    async def queues(self, owner: Caller) -> list[Queue]:
+        """Those that somebody set, and those that jobs of the caller are in; by name."""
+        ...
+
+    async def set_queue(self, name: str, concurrency: int | None, now_ms: int) -> None: ...
+    async def pause_queue(self, name: str, pause: Pause, now_ms: int) -> int:
+        """Holds what has not started of all its jobs; the name "" is the daemon. Returns how many jobs it holds now."""
+        ...
+
+    async def resume_queue(self, name: str, catch_up: bool, now_ms: int) -> int:
+        """Jobs that nothing else holds become `resumable`; returns how many. `Conflict` when it is not paused."""
+        ...
+
+    async def daemon_pause(self) -> Queue | None:
+        """The pause of the daemon as a whole, if there is one."""
         ...
 
     # ── from cursor to ready ──────────────────────────────────────────────
@@ -119,23 +162,32 @@ class Store(Protocol):
         """A cursor that cannot be expanded leaves the due index with its error."""
         ...
 
-    async def ended_pauses(self, now_ms: int) -> list[DueJob]:
-        """Paused jobs whose `until` has come."""
+    async def end_pauses(self, now_ms: int) -> int:
+        """Ends the pauses of jobs, queues and the daemon whose `until` has come; returns how many. A read when none."""
+        ...
+
+    async def resumable(self, limit: int) -> list[DueJob]:
+        """Jobs whose pauses are over and which wait for `unsuspend`."""
         ...
 
     async def pending(self, now_ms: int, limit: int) -> list[Pending]:
         """Scheduled runs that are due and not held, ordered by due time, each with what blocks it."""
         ...
 
-    async def admit(self, admissions: Sequence[Admission], now_ms: int) -> int:
-        """Scheduled → ready, or → skipped with its reason; the state is rechecked. Returns how many moved."""
+    async def admit(self, admissions: Sequence[Admission], now_ms: int) -> Admitted:
+        """Scheduled → ready, or → skipped with its reason, or it waits; the state is rechecked."""
         ...
 
     async def claim(self, now_ms: int, limit: int, node: str, boot_id: str) -> list[Claim]:
-        """Ready → running for up to `limit` runs by (priority, due, id): fence raised, attempt row, event.
+        """Ready → running for up to `limit` runs: fence raised, attempt counted, event.
 
+        Inside the limit of each queue, by priority; inside one priority the owners take turns, each by (due, id).
         fence := max(fence + 1, now_ms, the watermark). Runs whose `start_by` has passed are not claimed.
         """
+        ...
+
+    async def wake_waiting(self) -> int:
+        """Lets every run that waits for its gate be looked at again: once at the start. Returns how many."""
         ...
 
     async def too_late(self, now_ms: int, limit: int) -> list[Pending]:
@@ -151,16 +203,26 @@ class Store(Protocol):
         """(run id, fence): running → ready, due again at `due_ms`; the attempt is not burnt, the fence stays raised."""
         ...
 
+    async def returned(self, claims: Sequence[tuple[int, int]], most: int, now_ms: int, why: str) -> list[int]:
+        """As `unclaim` at once, and counted: those that came back for the `most`th time are not given back but
+        returned, for the caller to end."""
+        ...
+
+    async def efforts(self, run_ids: Sequence[int]) -> list[Effort]:
+        """What the retry rule must know of these running attempts."""
+        ...
+
     async def finish(self, results: Sequence[Finish], now_ms: int) -> list[Verdict]:
-        """Running → final, matched by fence and state, into history: an answer a row; one bad row harms only itself."""
+        """Running → what was decided, matched by fence and state: into history, dead, or ready for a retry.
+
+        An answer a row; one bad row harms only itself. In the same transaction: the gate is free for what waits,
+        jobs that come after this one get their run, streaks are counted, too many dead letters are discarded, and
+        a job that died too often in a row is quarantined.
+        """
         ...
 
     async def running(self) -> list[Running]:
         """Every claimed run: what adoption is held against after a start."""
-        ...
-
-    async def adopt(self, adoptions: Sequence[Adoption]) -> None:
-        """The identity of attempts found alive after a restart."""
         ...
 
     # ── runs ──────────────────────────────────────────────
@@ -184,6 +246,42 @@ class Store(Protocol):
         self, owner: Caller, run_id: int, by: str, now_ms: int, how: Literal["cancel", "kill"] = "cancel"
     ) -> Cancelled:
         """Unstarted → cancelled at once; running: says which attempt to stop; final: `Conflict`."""
+        ...
+
+    async def retry(self, owner: Caller, run_id: int, by: str, now_ms: int, request: Request | None) -> Retried:
+        """A waiting retry is made due; a dead letter replayed; of another ended run a new one is made, with
+        `retry_of`. `Conflict` for what has not ended."""
+        ...
+
+    # ── dead letters ──────────────────────────────────────────────
+    async def dead(self, owner: Caller, wanted: DeadFilter) -> tuple[list[Run], str | None]:
+        """A page, newest death first."""
+        ...
+
+    async def dead_groups(self, owner: Caller, wanted: DeadFilter) -> list[DeadGroup]:
+        """By fingerprint, the largest first; at most `limit`."""
+        ...
+
+    async def replay(self, owner: Caller, wanted: DeadFilter, replay: Replay, now_ms: int,
+                     request: Request | None) -> Replayed:  # fmt: skip
+        """Dead → scheduled, up to `limit`, the oldest first, in one transaction: same id, key and fence base, fresh
+        budgets. The same request key answers the same and does nothing. `Conflict` without force for several when
+        two replays of the same failure have died again."""
+        ...
+
+    async def discard(self, owner: Caller, wanted: DeadFilter, by: str, why: str | None, now_ms: int) -> list[int]:
+        """Dead → discarded, into history; returns the ids."""
+        ...
+
+    # ── telling people ──────────────────────────────────────────────
+    async def notices(self, after: int, limit: int) -> list[Event]:
+        """Events that somebody may want to be told of, of all owners, after a number: run.dead, run.failed,
+        job.recovered, job.quarantined, job.skipping."""
+        ...
+
+    async def tell(self, notices: Sequence[Notice], told: int, now_ms: int) -> int:
+        """A run of a hidden job for each notice, once for each key, and how far the events have been looked at, in one
+        transaction; returns the runs made."""
         ...
 
     async def ledger(self, owner: Caller, job_id: int, from_ms: int, to_ms: int, limit: int) -> list[LedgerRow]:
