@@ -33,7 +33,7 @@ from jobctl_daemon.health import Health
 from jobctl_daemon.journal import set_level
 from jobctl_daemon.limits import connections_possible, process_limits
 from jobctl_daemon.notify import Supervisor
-from jobctl_daemon.rows import Caller, Keep
+from jobctl_daemon.rows import Keep
 from jobctl_daemon.services import once
 from jobctl_daemon.services.collect import Collect
 from jobctl_daemon.services.dispatch import Dispatch, Node
@@ -90,10 +90,9 @@ class Daemon:
         user = user_by_uid(setup.uid)
         host = Host(user, settings.login_path(root=setup.uid == 0))
         node = Node(socket.gethostname(), boot_id(), build_id())
-        owner = Caller(uid=user.uid, name=user.name, all_owners=True)
         again = StartAgain(self._health)
         self._dispatch = Dispatch(store, clock, self._pool, self._logs, host, node, again)
-        self._materialise = Materialise(store, clock, owner, self._epoch, self._dispatch.due)
+        self._materialise = Materialise(store, clock, self._epoch, self._dispatch.due)
         self._collect = Collect(store, clock, self._pool, self._health, again, self._dispatch.wake.set)
         self._rescue = Rescue(store, clock, self._pool, self._runners, node.boot_id, self._dispatch.due)
         self._retain = Retain(store, clock, self._logs, keep_of(setup.settings))

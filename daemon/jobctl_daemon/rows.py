@@ -82,6 +82,8 @@ class DueJob(Row, frozen=True):
     resuming: str | None = None
     """"plain" or "catch_up": its pause is over and its schedule is to be aimed again."""
     quarantined: bool = False
+    generation: int = 0
+    """How often the clock was set back: part of the keys of times that are lived again."""
 
 
 class NewRun(Row, frozen=True):

@@ -23,7 +23,7 @@ def expand(job: DueJob, schedule: Schedule, now_ms: int) -> Expansion:
         job_id=job.job_id,
         version=job.version,
         revision=job.revision,
-        runs=tuple(_run(job, schedule, fire, now_ms) for fire in backlog.kept),
+        runs=tuple(run_of(job, schedule, fire, now_ms) for fire in backlog.kept),
         skips=tuple(rows),
         next_ms=after.at_ms if after else None,
         handled_ms=now_ms,
@@ -35,7 +35,8 @@ def jitter_ms(job_uid: str, most_ms: int) -> int:
     return zlib.crc32(job_uid.encode()) % (most_ms + 1) if most_ms else 0
 
 
-def _run(job: DueJob, schedule: Schedule, fire: Fire, now_ms: int) -> NewRun:
+def run_of(job: DueJob, schedule: Schedule, fire: Fire, now_ms: int) -> NewRun:
+    """The run of one occurrence, on time or as a catch-up."""
     due_ms = fire.at_ms + jitter_ms(job.job_uid, job.schedule.jitter_ms)
     start_by_ms = misfire.start_by_ms(schedule, job.policies, due_ms)
     late = now_ms - fire.at_ms > ON_TIME_MS

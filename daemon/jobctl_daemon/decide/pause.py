@@ -2,39 +2,68 @@
 
 from jobctl.schedule import Once, Schedule
 from jobctl.states import SkipReason
-from jobctl_daemon.rows import DueJob, LedgerRow
+from jobctl_daemon.decide import due, misfire
+from jobctl_daemon.rows import DueJob, LedgerRow, Resumption
 
 #: An exact count beyond this is not worth the time: years of seconds.
 COUNTED_MAX = 100_000
 
 
-def missed_while_paused(job: DueJob, schedule: Schedule, now_ms: int) -> tuple[LedgerRow | None, int | None]:
-    """One row for the occurrences in (handled, now], and the next instant; None where there is none.
+def resumption(job: DueJob, schedule: Schedule, now_ms: int, *, catch_up: bool) -> Resumption:
+    """What becomes of a job whose pause is over.
 
+    Occurrences in (handled, now] become one row; with `catch_up` those that its misfire policy keeps run after all.
     A one-shot that fell into the pause is not missed: it runs when the pause ends, as after any other delay.
     """
     if isinstance(schedule, Once):
         untouched = job.handled_ms <= job.created_ms  # also one whose instant had passed when it was made
-        return None, schedule.at_ms if untouched or schedule.at_ms > job.handled_ms else None
+        next_ms = schedule.at_ms if untouched or schedule.at_ms > job.handled_ms else None
+        return Resumption(job_id=job.job_id, revision=job.revision, next_ms=next_ms)
+    backlog = _kept(job, schedule, now_ms) if catch_up else None
+    until_ms = backlog.missed_to_ms if backlog else now_ms
+    row = missed(job, schedule, until_ms, now_ms, *_why(job, catch_up))
     following = schedule.next_after(now_ms)
-    next_ms = following.at_ms if following else None
+    return Resumption(
+        job_id=job.job_id,
+        revision=job.revision,
+        runs=tuple(due.run_of(job, schedule, fire, now_ms) for fire in backlog.kept) if backlog else (),
+        rows=(row,) if row else (),
+        next_ms=following.at_ms if following else None,
+        handled_ms=now_ms,
+    )
+
+
+def missed(
+    job: DueJob, schedule: Schedule, until_ms: int, now_ms: int, reason: SkipReason, detail: str
+) -> LedgerRow | None:
+    """One row for the occurrences in (handled, until], or None when there is none."""
     first = schedule.next_after(job.handled_ms)
-    last = schedule.latest_at_or_before(now_ms, job.handled_ms)
+    last = schedule.latest_at_or_before(until_ms, job.handled_ms)
     if first is None or last is None:
-        return None, next_ms
+        return None
     count = schedule.count(job.handled_ms, last.at_ms, COUNTED_MAX)
-    return _row(job, first.at_ms, last.at_ms, max(1, count.number), count.exact, now_ms), next_ms
-
-
-def _row(job: DueJob, from_ms: int, to_ms: int, count: int, exact: bool, now_ms: int) -> LedgerRow:
+    number = max(1, count.number)
     return LedgerRow(
         job_id=job.job_id,
-        key=f"r:{from_ms}:{to_ms}",
-        from_ms=from_ms,
-        to_ms=to_ms,
-        count=count,
+        key=f"r:{first.at_ms}:{last.at_ms}",
+        from_ms=first.at_ms,
+        to_ms=last.at_ms,
+        count=number,
         run_id=None,
-        reason=SkipReason.PAUSED,
-        detail="the job was paused" if exact else f"the job was paused; at least {count} were missed",
+        reason=reason,
+        detail=detail if count.exact else f"{detail}; at least {number} were missed",
         at_ms=now_ms,
     )
+
+
+def _kept(job: DueJob, schedule: Schedule, now_ms: int) -> misfire.Backlog | None:
+    first = schedule.next_after(job.handled_ms)
+    if first is None or first.at_ms > now_ms:
+        return None
+    return misfire.choose(schedule, job.policies, first.at_ms, now_ms)
+
+
+def _why(job: DueJob, catch_up: bool) -> tuple[SkipReason, str]:
+    reason = SkipReason.QUARANTINED if job.quarantined else SkipReason.PAUSED
+    words = "the job was quarantined" if job.quarantined else "the job was paused"
+    return reason, f"{words}; misfire {job.policies.misfire} at its resumption" if catch_up else words

@@ -5,10 +5,11 @@ from collections.abc import Callable
 import structlog
 
 from jobctl.clock import Clock
-from jobctl_daemon.decide import due, pause
+from jobctl_daemon.decide import due
 from jobctl_daemon.loop import Pass
-from jobctl_daemon.rows import Caller, DueJob, Expansion
+from jobctl_daemon.rows import DueJob, Expansion
 from jobctl_daemon.schedules import schedule_of
+from jobctl_daemon.services import resuming
 from jobctl_daemon.store import Store
 from jobctl_daemon.wake import Wake
 
@@ -22,18 +23,16 @@ class Materialise:
     name = "materialise"
     pace_ms = 0
 
-    def __init__(self, store: Store, clock: Clock, owner: Caller, epoch: int, on_due: Callable[[], None]) -> None:
+    def __init__(self, store: Store, clock: Clock, epoch: int, on_due: Callable[[], None]) -> None:
         self.wake = Wake()
         self._store = store
         self._clock = clock
-        self._owner = owner
         self._epoch = epoch
         self._on_due = on_due
 
     async def run_once(self) -> Pass:
         now_ms = self._clock.now_ms()
-        for job in await self._store.ended_pauses(now_ms):
-            await self._resume(job, now_ms)
+        await resuming.settle(self._store, now_ms)
         jobs = await self._store.due(now_ms, None, BATCH)
         if jobs:
             expansions = [expansion for job in jobs if (expansion := await self._expanded(job, now_ms))]
@@ -50,7 +49,3 @@ class Materialise:
             structlog.get_logger().exception("job.parked", job_id=job.job_id)
             await self._store.park(job.job_id, job.revision, f"{type(error).__name__}: {error}", now_ms)
             return None
-
-    async def _resume(self, job: DueJob, now_ms: int) -> None:
-        missed, next_ms = pause.missed_while_paused(job, schedule_of(job.schedule), now_ms)
-        await self._store.resume_job(self._owner, job.job_id, missed, next_ms, now_ms)

@@ -227,8 +227,9 @@ LEFT JOIN last_runs l ON l.job_id = j.id;
 CREATE VIEW due_jobs AS
 SELECT j.id AS job_id, j.uid, j.name, j.version, v.schedule, j.policies, c.next_nominal,
        coalesce(c.handled_ms, j.created_ms) AS handled_ms, coalesce(c.revision, 0) AS revision, j.created_ms,
-       j.suspended_since, j.resuming, j.quarantined, j.owner_id, j.paused, j.paused_until, j.suspended, j.starts_kind,
-       j.deleted_ms
+       j.suspended_since, j.resuming, j.quarantined,
+       coalesce((SELECT CAST(m.value AS INTEGER) FROM meta m WHERE m.key = 'generation'), 0) AS generation,
+       j.owner_id, j.suspended, j.starts_kind, j.deleted_ms
 FROM jobs j
 JOIN schedule_versions v ON v.job_id = j.id AND v.version = j.version
 LEFT JOIN cursors c ON c.job_id = j.id;

@@ -1,0 +1,30 @@
+"""Jobs whose pause is over: their schedules are aimed again, a batch at a time."""
+
+import structlog
+
+from jobctl_daemon.decide.pause import resumption
+from jobctl_daemon.rows import DueJob, Resumption
+from jobctl_daemon.schedules import schedule_of
+from jobctl_daemon.store import Store
+
+BATCH = 500
+
+
+async def settle(store: Store, now_ms: int) -> int:
+    """Ends the pauses whose time has come and aims the jobs that nothing holds any more; returns how many."""
+    await store.end_pauses(now_ms)
+    settled = 0
+    while jobs := await store.resumable(BATCH):
+        resumptions = [found for job in jobs if (found := await _resumed(store, job, now_ms))]
+        await store.unsuspend(resumptions, now_ms)
+        settled += len(resumptions)
+    return settled
+
+
+async def _resumed(store: Store, job: DueJob, now_ms: int) -> Resumption | None:
+    try:
+        return resumption(job, schedule_of(job.schedule), now_ms, catch_up=job.resuming == "catch_up")
+    except Exception as error:  # noqa: BLE001 - one schedule that breaks must not hold the others
+        structlog.get_logger().exception("job.parked", job_id=job.job_id)
+        await store.park(job.job_id, job.revision, f"{type(error).__name__}: {error}", now_ms)
+        return None
