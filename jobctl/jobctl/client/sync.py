@@ -28,6 +28,11 @@ def _part(ident: object) -> str:
     return quote(str(ident), safe="", errors="surrogateescape")
 
 
+def _edit(ident: object, changes: Json, rev: int | None, *, dry_run: bool | None = None) -> Request:
+    headers = {"If-Match": f'"{rev}"'} if rev is not None else {}
+    return Request("PATCH", _target(f"/v1/jobs/{_part(ident)}", {"dry_run": dry_run}), changes, headers)
+
+
 class Client:
     """Every route as a method."""
 
@@ -80,6 +85,16 @@ class Client:
     def job(self, ident: object) -> Json:
         """By id, name, or a unique prefix of the uid."""
         return self._get(f"/v1/jobs/{_part(ident)}")
+
+    def edit_job(self, ident: object, changes: Json, rev: int | None = None) -> Json:
+        """The job as it is now; `Conflict` when `rev` is no longer the job's."""
+        answer: Json = self._send(_edit(ident, changes, rev)).json()
+        return answer
+
+    def preview_edit(self, ident: object, changes: Json, rev: int | None = None) -> Json:
+        """`{"job", "before", "preview", "changes", "warnings"}` of an edit that is not made."""
+        answer: Json = self._send(_edit(ident, changes, rev, dry_run=True)).json()
+        return answer
 
     def delete_job(self, ident: object, *, cancel_runs: bool = False) -> None:
         target = _target(f"/v1/jobs/{_part(ident)}", {"runs": "cancel"} if cancel_runs else None)

@@ -41,12 +41,16 @@ def job(number: int, name: str, **changed: Any) -> Json:
     plain: Json = {
         "id": number, "uid": f"01f{number:013d}", "name": name, "owner": "ana", "state": "ok", "enabled": True,
         "paused": False, "paused_by": None, "paused_since": None, "paused_until": None, "paused_why": None,
+        "suspended_by": None, "quarantined": False,
         "schedule": {"timezone": "Europe/Berlin", "words": "every day at 03:00", "cron": "0 3 * * *"},
         "target": {"command": ["/usr/bin/true"]}, "stdin": None, "payload_ref": None, "env": {}, "env_file": None,
         "user": None, "cwd": None, "umask": "022", "nice": 0, "timeout": None, "grace": 10, "late_after": 10,
-        "overlap": "skip", "misfire": "once", "misfire_within": 86400, "log_max": 10_000_000, "queue": "default",
+        "overlap": "skip", "misfire": "once", "misfire_within": 86400, "overlap_queue": 1, "limit": None,
+        "retry": {"max": 3, "backoff": 10, "backoff_max": 3600, "no_retry_on": [], "on_lost": "retry", "lost": 3},
+        "on_failure": "dead", "notify": [], "log_max": 10_000_000, "queue": "default",
         "priority": 0, "version": 1, "rev": 1, "next_run_at": "2026-11-30T02:00:00Z", "last_run": None, "running": 0,
-        "error": None, "tags": [], "note": None, "source": "cli", "created_at": "2026-11-28T12:00:00Z",
+        "dead": 0, "skipping": 0, "error": None, "tags": [], "note": None, "source": "cli",
+        "created_at": "2026-11-28T12:00:00Z",
     }  # fmt: skip
     return plain | changed
 
@@ -57,7 +61,8 @@ def run(number: int, of: Json, **changed: Any) -> Json:
         "id": number, "key": f"{of['uid']}@{number}", "job_id": of["id"], "job": of["name"], "version": 1,
         "trigger": "schedule", "scheduled_at": "2026-11-29T02:00:00Z", "due_at": "2026-11-29T02:00:00Z",
         "started_at": "2026-11-29T02:00:00.120Z", "finished_at": "2026-11-29T02:00:41.120Z", "state": "succeeded",
-        "outcome": "ok", "class": None, "reason": None, "attempt": 1, "max_attempts": 1, "fence": 1, "node": "h",
+        "outcome": "ok", "class": None, "reason": None, "attempt": 1, "max_attempts": 1, "replays": 0,
+        "retry_of": None, "error": None, "fingerprint": None, "fence": 1, "node": "h",
         "lease_until": None, "exit_code": 0, "signal": None, "late": False, "coalesced": 0,
     }  # fmt: skip
     return plain | changed
@@ -216,7 +221,7 @@ class _Connection(BaseHTTPRequestHandler):
         if not answer.cut:
             self.wfile.write(b"0\r\n\r\n")
 
-    do_GET = do_POST = do_DELETE = _serve  # noqa: N815
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815
 
 
 def _page(items: list[Json], asked: Asked) -> Answer:
@@ -262,6 +267,30 @@ def _one_run(act: Callable[[FakeDaemon, Asked, Json], Answer]) -> Callable[..., 
         return act(fake, asked, found) if found else problem(404, "not_found", f"no run {match[1]}")
 
     return handler
+
+
+def _edit(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
+    """Null is the default again; env and retry are merged, the rest is replaced."""
+    if asked.headers.get("If-Match", f'"{found["rev"]}"') != f'"{found["rev"]}"':
+        return problem(409, "conflict", f"{found['name']} has changed meanwhile", "look at it again")
+    fresh = job(found["id"], found["name"])
+    merged = {field: found[field] | asked.body[field] for field in ("env", "retry") if asked.body.get(field)}
+    edited = found | {field: fresh[field] if value is None else value for field, value in asked.body.items()} | merged
+    if edited["schedule"]:
+        zone = (found["schedule"] or {}).get("timezone", "Europe/Berlin")
+        edited["schedule"] = {"timezone": zone, "words": "in words", **edited["schedule"]}
+    if asked.query.get("dry_run") == "1":
+        changes = [
+            {"field": field, "before": found[field], "after": edited[field]}
+            for field in edited
+            if edited[field] != found[field]
+        ]
+        later = {**PREVIEW, "items": PREVIEW["items"][1:]} if "schedule" in asked.body else PREVIEW
+        return Answer(
+            200, {"job": edited, "before": PREVIEW, "preview": later, "changes": changes, "warnings": ["think"]}
+        )
+    found |= {**edited, "rev": found["rev"] + 1}
+    return Answer(200, found)
 
 
 def _delete(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
@@ -346,6 +375,7 @@ _ROUTES: list[tuple[str, "re.Pattern[str]", Callable[..., Answer]]] = [
         ("GET", "/v1/jobs", _jobs),
         ("POST", "/v1/jobs", _add),
         ("GET", "/v1/jobs/([^/]+)", _one_job(lambda fake, asked, found: Answer(200, found))),
+        ("PATCH", "/v1/jobs/([^/]+)", _one_job(_edit)),
         ("DELETE", "/v1/jobs/([^/]+)", _one_job(_delete)),
         ("POST", "/v1/jobs/([^/]+)/pause", _one_job(_pause)),
         ("POST", "/v1/jobs/([^/]+)/resume", _one_job(_resume)),

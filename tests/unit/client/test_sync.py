@@ -63,3 +63,12 @@ def test_lists_are_read_to_their_end(daemon: FakeDaemon, client: Client) -> None
     assert len(list(client.jobs())) == 2_500
     assert len(list(client.jobs(limit=1_200))) == 1_200
     assert [len(list(client.jobs(limit=limit))) for limit in (0, 1)] == [0, 1]
+
+
+def test_an_edit_names_the_revision_it_is_of(daemon: FakeDaemon, client: Client) -> None:
+    daemon.jobs = [job(1, "backup")]
+    client.edit_job("backup", {"grace": "5s"}, 1)
+    client.preview_edit("backup", {"grace": "5s"}, 2)
+    client.edit_job("backup", {"grace": "5s"})
+    sent = [(asked.method, asked.headers.get("If-Match"), asked.query) for asked in daemon.asked]
+    assert sent == [("PATCH", '"1"', {}), ("PATCH", '"2"', {"dry_run": "1"}), ("PATCH", None, {})]
