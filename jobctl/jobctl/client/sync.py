@@ -33,6 +33,15 @@ def _edit(ident: object, changes: Json, rev: int | None, *, dry_run: bool | None
     return Request("PATCH", _target(f"/v1/jobs/{_part(ident)}", {"dry_run": dry_run}), changes, headers)
 
 
+def _set(**fields: object) -> Json:
+    """A body of those fields that are given."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _resume(catch_up: bool) -> Json | None:
+    return {"catch_up": True} if catch_up else None
+
+
 class Client:
     """Every route as a method."""
 
@@ -101,11 +110,14 @@ class Client:
         self._send(Request("DELETE", target)).close()
 
     def pause_job(self, ident: object, until: str | None = None, why: str | None = None) -> Json:
-        body = {name: value for name, value in (("until", until), ("why", why)) if value is not None}
-        return self._post(f"/v1/jobs/{_part(ident)}/pause", body)
+        return self._post(f"/v1/jobs/{_part(ident)}/pause", _set(until=until, why=why))
 
-    def resume_job(self, ident: object) -> Json:
-        return self._post(f"/v1/jobs/{_part(ident)}/resume")
+    def resume_job(self, ident: object, *, catch_up: bool = False) -> Json:
+        return self._post(f"/v1/jobs/{_part(ident)}/resume", _resume(catch_up))
+
+    def skip_next(self, ident: object, count: int = 1, why: str | None = None) -> Json:
+        """Leaves out the next occurrences."""
+        return self._post(f"/v1/jobs/{_part(ident)}/skip", {"count": count, **_set(why=why)})
 
     def trigger(self, ident: object, body: Json, key: str | None = None) -> Json:
         return self._post(f"/v1/jobs/{_part(ident)}/runs", body, key)
@@ -143,6 +155,10 @@ class Client:
     def kill_run(self, ident: object) -> Json:
         return self._post(f"/v1/runs/{_part(ident)}/kill")
 
+    def retry_run(self, ident: object, key: str | None = None) -> Json:
+        """`{"how": "now"|"replayed"|"again", "run"}`."""
+        return self._post(f"/v1/runs/{_part(ident)}/retry", key=key)
+
     def log(
         self,
         ident: object,
@@ -156,6 +172,47 @@ class Client:
         query = {"attempt": attempt, "offset": offset, "limit": limit, "follow": follow or None}
         target = _target(f"/v1/runs/{_part(ident)}/log", query)
         return self._send(Request("GET", target, timeout_s=None if follow else ANSWER_S))
+
+    # dead letters
+
+    def dead(self, limit: int | None = None, **filters: object) -> Iterator[Json]:
+        """Newest death first; filters: job class fingerprint q since until."""
+        return self._items("/v1/dead", filters, limit)
+
+    def dead_groups(self, **filters: object) -> list[Json]:
+        """By fingerprint, the largest first."""
+        return list(self._items("/v1/dead/groups", filters, None))
+
+    def replay(self, body: Json, key: str | None = None) -> Json:
+        """`{"batch", "replayed": [id], "skipped": [{"id", "reason"}]}`; the same key does it once."""
+        return self._post("/v1/dead/replay", body, key)
+
+    def discard(self, body: Json) -> list[int]:
+        """The ids of those that were discarded."""
+        ids: list[int] = self._post("/v1/dead/discard", body)["discarded"]
+        return ids
+
+    # queues, and the daemon as a whole
+
+    def queues(self) -> list[Json]:
+        return list(self._items("/v1/queues", {}, None))
+
+    def set_queue(self, name: str, concurrency: int | None) -> Json:
+        request = Request("PUT", f"/v1/queues/{_part(name)}", {"concurrency": concurrency})
+        answer: Json = self._send(request).json()
+        return answer
+
+    def pause_queue(self, name: str, until: str | None = None, why: str | None = None) -> Json:
+        return self._post(f"/v1/queues/{_part(name)}/pause", _set(until=until, why=why))
+
+    def resume_queue(self, name: str, *, catch_up: bool = False) -> Json:
+        return self._post(f"/v1/queues/{_part(name)}/resume", _resume(catch_up))
+
+    def pause_daemon(self, until: str | None = None, why: str | None = None) -> Json:
+        return self._post("/v1/daemon/pause", _set(until=until, why=why))
+
+    def resume_daemon(self, *, catch_up: bool = False) -> Json:
+        return self._post("/v1/daemon/resume", _resume(catch_up))
 
     # the daemon
 
