@@ -9,8 +9,9 @@ from jobctl.errors import Conflict
 from jobctl.model import JobDraft
 from jobctl_daemon.api.answers import answer
 from jobctl_daemon.api.call import Call
-from jobctl_daemon.api.definitions import checked, circumstances, free_names, has_name
+from jobctl_daemon.api.definitions import after_shown, checked, circumstances, free_names, has_name, with_upstream
 from jobctl_daemon.api.dry import as_job
+from jobctl_daemon.api.limits import PREVIEWED
 from jobctl_daemon.api.next import foretold
 from jobctl_daemon.api.queries import Query
 from jobctl_daemon.drafts import Checked, Circumstances, checked_job
@@ -19,7 +20,6 @@ from jobctl_daemon.schedules import schedule_of
 
 #: Others may take a made-up name between the look and the write.
 _TRIES: Final = 64
-_PREVIEWED: Final = 3
 
 
 class How(Query, frozen=True):
@@ -32,7 +32,7 @@ async def add(call: Call) -> StreamResponse:
     """201 and the job; 200 and the job as it is now when the key repeats."""
     how = call.query(How)
     draft = await call.body(JobDraft)
-    here = circumstances(call)
+    here = await with_upstream(call, draft.schedule, circumstances(call))
     definition = await checked(checked_job, draft, here)
     if how.dry_run:
         return answer(await _dry(call, definition, here))
@@ -64,9 +64,9 @@ async def _dry(call: Call, definition: Checked, here: Circumstances) -> dict[str
     elif await has_name(call, spec.name):
         raise Conflict(f"there is a job {spec.name} already", "choose another name", details={"field": "name"})
     zone = spec.schedule.timezone
-    future = await checked(foretold, schedule_of(spec.schedule), here.now_ms, n=_PREVIEWED, zone=zone)
+    future = await checked(foretold, schedule_of(spec.schedule), here.now_ms, n=PREVIEWED, zone=zone)
     return {
-        "job": as_job(spec, call.caller, definition.next_ms, here.now_ms),
+        "job": as_job(spec, call.caller, definition.next_ms, here.now_ms, after_shown(spec.schedule, here)),
         "preview": future,
         "warnings": definition.warnings,
     }

@@ -6,7 +6,7 @@ from typing import Final
 from aiohttp import web
 
 from jobctl import wire
-from jobctl.model import Page
+from jobctl.model import Job, Page
 from jobctl_daemon.api.problems import HEADERS
 
 _JSON: Final = (("Content-Type", "application/json"), *HEADERS)
@@ -15,6 +15,13 @@ _JSON: Final = (("Content-Type", "application/json"), *HEADERS)
 def answer(value: object, status: int = 200) -> web.Response:
     """A value of the model as JSON."""
     return web.Response(body=wire.encode(value), status=status, headers=_JSON)
+
+
+def answer_job(job: Job) -> web.Response:
+    """A job with its revision as the entity tag, for an edit's If-Match."""
+    response = answer(job)
+    response.headers["ETag"] = f'"{job.rev}"'
+    return response
 
 
 def page(items: Sequence[object], cursor: str | None = None, status: int = 200) -> web.Response:

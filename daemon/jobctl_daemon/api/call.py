@@ -19,6 +19,7 @@ from jobctl_daemon.api.context import Services
 from jobctl_daemon.api.feed import Feed
 from jobctl_daemon.api.limits import ARRIVE_S, BODY_BYTES_MAX, KEY_CHARS_MAX, QUERY_FIELDS_MAX
 from jobctl_daemon.api.problems import Refused
+from jobctl_daemon.drafts import checked_queue
 from jobctl_daemon.rows import Caller, Request
 
 T = TypeVar("T")
@@ -51,9 +52,12 @@ class Call:
     @property
     def selector(self) -> str:
         """A job's id, name or uid prefix: looked up in the store and nowhere else."""
-        text = self.params[0]
+        return self.selected(self.params[0], "id")
+
+    def selected(self, text: str, field: str) -> str:
+        """The same, wherever a caller wrote it."""
         if len(text) > _SELECTOR_CHARS_MAX or not text.isprintable():
-            raise InvalidInput("this cannot be a job's name or id", "see `jobctl ls`", field="id")
+            raise InvalidInput("this cannot be a job's name or id", "see `jobctl ls`", field=field)
         return text
 
     @property
@@ -65,6 +69,11 @@ class Call:
                 f"{text[:40]!r} is not the id of a run: ids are numbers", "see `jobctl runs`", field="id"
             )
         return int(text)
+
+    @property
+    def queue(self) -> str:
+        """The name of a queue."""
+        return checked_queue(self.params[0], "name")
 
     # ── the query ──────────────────────────────────────────────
 

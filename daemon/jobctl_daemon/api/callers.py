@@ -57,3 +57,12 @@ class Callers:
                 "start your own daemon: `jobctl daemon start`",
             )
         return self._owner
+
+
+def must_operate(caller: Caller, daemon_uid: int) -> None:
+    """Queues, and the daemon as a whole, are of whoever runs it: `Forbidden` for all but that user and root."""
+    if caller.uid not in (daemon_uid, ROOT):
+        raise Forbidden(
+            "only root and the daemon's own user may change a queue or pause the daemon",
+            "pause your own jobs: `jobctl pause JOB`",
+        )

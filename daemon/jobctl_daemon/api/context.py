@@ -46,6 +46,24 @@ class StartLag(Fact, frozen=True):
     max_ms: float | None
 
 
+class ClockStep(Fact, frozen=True):
+    """The wall clock was set, at a moment of the new time; all in ms."""
+
+    at_ms: int
+    from_ms: int
+    to_ms: int
+
+
+class ClockReport(Fact, frozen=True):
+    """How the host's wall clock is."""
+
+    synchronised: bool | None = None
+    """None: the host does not say."""
+    generation: int = 0
+    """How often it was set back."""
+    last_step: ClockStep | None = None
+
+
 class HealthReport(Fact, frozen=True):
     """The daemon's own view of itself, for status and the health routes."""
 
@@ -57,6 +75,7 @@ class HealthReport(Fact, frozen=True):
     warnings: list[str]
     returns_after_reboot: bool
     returns_after_reboot_why: str
+    clock: ClockReport = ClockReport()
 
 
 class Health(Protocol):

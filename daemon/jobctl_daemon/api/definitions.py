@@ -3,12 +3,14 @@
 import asyncio
 import pwd
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
-from jobctl.errors import Unavailable
+from jobctl.errors import NotFound, Unavailable
+from jobctl.model import ScheduleDraft, ScheduleSpec
 from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.limits import PAGE_MAX
-from jobctl_daemon.drafts import Circumstances, numbered
+from jobctl_daemon.drafts import Circumstances, after_of, numbered
 from jobctl_daemon.rows import JobFilter
 
 P = ParamSpec("P")
@@ -28,6 +30,23 @@ def circumstances(call: Call) -> Circumstances:
         path=host.login_path,
         user_exists=user_exists,
     )
+
+
+async def with_upstream(call: Call, schedule: ScheduleDraft | None, here: Circumstances) -> Circumstances:
+    """The circumstances with the job that a schedule comes after; `NotFound` names it."""
+    after = after_of(schedule)
+    if after is None:
+        return here
+    try:
+        upstream = await call.services.store.job(call.caller, after[0])
+    except NotFound as error:
+        raise NotFound(error.message, error.hint, details={**error.details, "field": "schedule.after"}) from error
+    return replace(here, upstream=(upstream.id, upstream.name))
+
+
+def after_shown(schedule: ScheduleSpec, here: Circumstances) -> str | None:
+    """The upstream job of a checked schedule as JOB:END."""
+    return f"{here.upstream[1]}:{schedule.after_on}" if here.upstream and schedule.after_job is not None else None
 
 
 def user_exists(name: str) -> bool:
@@ -65,11 +84,11 @@ async def free_names(call: Call, made: Sequence[str], taken: Sequence[str]) -> l
     return names
 
 
-async def _names_with(call: Call, part: str) -> set[str]:
+async def _names_with(call: Call, part: str, *, done: bool = True) -> set[str]:
     names: set[str] = set()
     cursor: str | None = None
     while True:
-        wanted = JobFilter(q=part, done=True, limit=PAGE_MAX, cursor=cursor)
+        wanted = JobFilter(q=part, done=done, limit=PAGE_MAX, cursor=cursor)
         jobs, cursor = await call.services.store.jobs(call.caller, wanted)
         names.update(job.name for job in jobs)
         if cursor is None:
@@ -77,5 +96,5 @@ async def _names_with(call: Call, part: str) -> set[str]:
 
 
 async def has_name(call: Call, name: str) -> bool:
-    """Whether a job of the caller is called exactly so."""
-    return name in await _names_with(call, name)
+    """Whether a job of the caller that is not done is called exactly so."""
+    return name in await _names_with(call, name, done=False)

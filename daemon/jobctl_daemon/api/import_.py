@@ -7,7 +7,7 @@ from jobctl.errors import InvalidInput
 from jobctl.model import JobDraft, Value
 from jobctl_daemon.api.answers import page
 from jobctl_daemon.api.call import Call
-from jobctl_daemon.api.definitions import checked, circumstances, free_names
+from jobctl_daemon.api.definitions import checked, circumstances, free_names, with_upstream
 from jobctl_daemon.api.limits import IMPORT_MAX
 from jobctl_daemon.api.queries import NoQuery
 from jobctl_daemon.drafts import Checked, Circumstances, checked_job
@@ -26,7 +26,8 @@ async def import_(call: Call) -> StreamResponse:
     if len(batch.jobs) > IMPORT_MAX:
         raise InvalidInput(f"there are over {IMPORT_MAX} jobs", "send them in several imports", field="jobs")
     here = circumstances(call)
-    definitions = await checked(_all, batch.jobs, here)
+    each = [(draft, await with_upstream(call, draft.schedule, here)) for draft in batch.jobs]
+    definitions = await checked(_all, each)
     named = await _with_names(call, definitions)
     jobs = await call.services.store.create_jobs(
         call.caller, [(definition.spec, definition.next_ms) for definition in named], here.now_ms
@@ -35,8 +36,8 @@ async def import_(call: Call) -> StreamResponse:
     return page(jobs, status=201)
 
 
-def _all(drafts: list[JobDraft], here: Circumstances) -> list[Checked]:
-    return [_one(index, draft, here) for index, draft in enumerate(drafts)]
+def _all(each: list[tuple[JobDraft, Circumstances]]) -> list[Checked]:
+    return [_one(index, draft, here) for index, (draft, here) in enumerate(each)]
 
 
 def _one(index: int, draft: JobDraft, here: Circumstances) -> Checked:

@@ -23,5 +23,18 @@ WAIT_S_MAX: Final = 60.0
 PAGE_DEFAULT: Final = 100
 PAGE_MAX: Final = 1000
 PREVIEW_MAX: Final = 1000
+#: Fires that a dry run shows.
+PREVIEWED: Final = 3
 IMPORT_MAX: Final = 10_000
 KEY_CHARS_MAX: Final = 255
+WHY_CHARS_MAX: Final = 1000
+#: `count` of a skip.
+SKIPPED_MAX: Final = 100
+#: Runs of one queue at once: far more than a host has slots for.
+CONCURRENCY_MAX: Final = 100_000
+#: Seconds between two starts of a replay.
+PACE_S_MAX: Final = 3600
+#: Dead letters of one replay or discard.
+DEAD_MAX: Final = PAGE_MAX
+#: A text in a query or a filter.
+QUERY_CHARS_MAX: Final = 255

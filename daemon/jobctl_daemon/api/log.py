@@ -8,7 +8,7 @@ from aiohttp.web_response import StreamResponse
 
 from jobctl.errors import NotFound
 from jobctl.model import Attempt
-from jobctl.states import FINAL
+from jobctl.states import ENDED
 from jobctl_daemon.api.answers import stream
 from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.feed import RunWatch
@@ -56,7 +56,7 @@ async def _attempt(call: Call, watch: RunWatch, wanted: Wanted) -> Attempt:
         if chosen:
             return chosen[-1]
         run = await call.services.store.run(call.caller, call.run_id)
-        if not wanted.follow or run.state in FINAL or call.feed.closing or call.request.transport is None:
+        if not wanted.follow or run.state in ENDED or call.feed.closing or call.request.transport is None:
             raise NotFound(
                 f"run {run.id} has no attempt {wanted.attempt}" if attempts else f"run {run.id} has not started",
                 "see `jobctl show` for its attempts",

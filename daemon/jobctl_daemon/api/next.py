@@ -12,7 +12,7 @@ from jobctl.schedule import LocalFire, Schedule, Transition
 from jobctl.schedule import preview as look_ahead
 from jobctl_daemon.api.answers import answer
 from jobctl_daemon.api.call import Call
-from jobctl_daemon.api.definitions import checked, circumstances
+from jobctl_daemon.api.definitions import checked, circumstances, with_upstream
 from jobctl_daemon.api.limits import PREVIEW_MAX
 from jobctl_daemon.api.queries import NoQuery, Query
 from jobctl_daemon.drafts import Circumstances, checked_schedule
@@ -35,7 +35,8 @@ async def preview(call: Call) -> StreamResponse:
         raise InvalidInput(f"{draft.n} fires cannot be shown", f"ask for 0 to {PREVIEW_MAX}", field="n")
     zone = draft.timezone or draft.schedule.timezone
     since_ms, until_ms = call.instant(draft.since, "since", zone), call.instant(draft.until, "until", zone)
-    return answer(await checked(_of_draft, draft, circumstances(call), since_ms, until_ms))
+    here = await with_upstream(call, draft.schedule, circumstances(call))
+    return answer(await checked(_of_draft, draft, here, since_ms, until_ms))
 
 
 def _of_draft(draft: PreviewDraft, here: Circumstances, since_ms: int | None, until_ms: int | None) -> dict[str, Any]:

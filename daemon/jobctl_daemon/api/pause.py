@@ -1,31 +1,63 @@
-"""POST /v1/jobs/{id}/pause: nothing starts but what is asked for by hand."""
+"""POST /v1/jobs/{id}/pause, …/queues/{name}/pause and …/daemon/pause: nothing starts but what is asked for by hand."""
 
 from aiohttp.web_response import StreamResponse
 
 from jobctl.errors import InvalidInput
-from jobctl.model import PauseDraft
+from jobctl.model import Job, PauseDraft, Queue
 from jobctl_daemon.api.answers import answer
 from jobctl_daemon.api.call import Call
+from jobctl_daemon.api.callers import must_operate
 from jobctl_daemon.api.queries import NoQuery
+from jobctl_daemon.api.queues import DAEMON, queue_named
+from jobctl_daemon.api.values import checked_why
+from jobctl_daemon.rows import Pause
 
-_WHY_CHARS_MAX = 1000
 
-
-async def pause(call: Call) -> StreamResponse:
+async def job(call: Call) -> StreamResponse:
     """Holds what has not started; the job as it is then. Again, it changes only what is given."""
     call.query(NoQuery)
     draft = await call.body_or_default(PauseDraft)
-    job = await call.services.store.job(call.caller, call.selector)
-    until_ms = call.instant(draft.until, "until", job.schedule.timezone if job.schedule else None)
-    if until_ms is not None and until_ms <= call.now_ms:
-        raise InvalidInput("the pause would have ended already", "give a time ahead, or none", field="until")
-    if draft.why is not None and len(draft.why) > _WHY_CHARS_MAX:
-        raise InvalidInput(f"the reason has over {_WHY_CHARS_MAX} characters", "say it shorter", field="why")
-    if job.paused and draft.until is None and draft.why is None:
-        return answer(job)
-    if job.paused and until_ms is None:
-        until_ms = call.instant(job.paused_until, "until", None)
-    why = job.paused_why if draft.why is None else draft.why
-    paused = await call.services.store.pause_job(call.caller, job.id, call.caller.name, until_ms, why, call.now_ms)
+    shown = await call.services.store.job(call.caller, call.selector)
+    pause = _wanted(call, draft, shown, shown.schedule.timezone if shown.schedule else None)
+    if shown.paused and draft == PauseDraft():
+        return answer(shown)
+    paused = await call.services.store.pause_job(
+        call.caller, shown.id, pause.by, pause.until_ms, pause.why, call.now_ms
+    )
     call.services.changed()
     return answer(paused)
+
+
+async def queue(call: Call) -> StreamResponse:
+    """The same of all jobs of a queue."""
+    return await _all_of(call, call.queue)
+
+
+async def daemon(call: Call) -> StreamResponse:
+    """The same of all jobs there are."""
+    return await _all_of(call, DAEMON)
+
+
+async def _all_of(call: Call, name: str) -> StreamResponse:
+    call.query(NoQuery)
+    must_operate(call.caller, call.services.host.uid)
+    draft = await call.body_or_default(PauseDraft)
+    before = await queue_named(call, name)
+    pause = _wanted(call, draft, before, None)
+    if before.paused and draft == PauseDraft():
+        return answer(before)
+    await call.services.store.pause_queue(name, pause, call.now_ms)
+    call.services.changed()
+    return answer(await queue_named(call, name))
+
+
+def _wanted(call: Call, draft: PauseDraft, before: Job | Queue, timezone: str | None) -> Pause:
+    """The pause that is asked for; what a second one leaves out stays as it is."""
+    until_ms = call.instant(draft.until, "until", timezone)
+    if until_ms is not None and until_ms <= call.now_ms:
+        raise InvalidInput("the pause would have ended already", "give a time ahead, or none", field="until")
+    why = checked_why(draft.why)
+    if before.paused:
+        until_ms = call.instant(before.paused_until, "until") if until_ms is None else until_ms
+        why = before.paused_why if why is None else why
+    return Pause(by=call.caller.name, until_ms=until_ms, why=why)

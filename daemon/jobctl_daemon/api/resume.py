@@ -1,26 +1,59 @@
-"""POST /v1/jobs/{id}/resume: what the pause swallowed becomes one row, and the schedule goes on from now."""
+"""POST /v1/jobs/{id}/resume, /v1/queues/{name}/resume and /v1/daemon/resume: schedules go on from now.
+
+What a pause swallowed becomes a row of the ledger; with `catch_up` the misfire policy says what of it still runs.
+"""
 
 from aiohttp.web_response import StreamResponse
 
-from jobctl.errors import Conflict
+from jobctl.errors import InvalidInput
+from jobctl.model import ResumeDraft
 from jobctl_daemon.api.answers import answer
 from jobctl_daemon.api.call import Call
+from jobctl_daemon.api.callers import must_operate
 from jobctl_daemon.api.definitions import checked
 from jobctl_daemon.api.queries import NoQuery
-from jobctl_daemon.decide.pause import missed_while_paused
+from jobctl_daemon.api.queues import DAEMON, queue_named
+from jobctl_daemon.decide.pause import resumption
 from jobctl_daemon.schedules import schedule_of
 
 
-async def resume(call: Call) -> StreamResponse:
-    """The job as it is then. `Conflict` when it is not paused."""
+async def job(call: Call) -> StreamResponse:
+    """The job as it is then, with its next fire. `Conflict` when it is not paused."""
     call.query(NoQuery)
-    store = call.services.store
-    job = await store.job(call.caller, call.selector)
-    if not job.paused:
-        raise Conflict(f"{job.name} is not paused", "see `jobctl show` for its state")
-    now_ms = call.now_ms
-    cursor = await store.cursor(call.caller, job.id)
-    missed, next_ms = await checked(missed_while_paused, cursor, schedule_of(cursor.schedule), now_ms)
-    resumed = await store.resume_job(call.caller, job.id, missed, next_ms, now_ms)
+    draft = await call.body_or_default(ResumeDraft)
+    store, now_ms = call.services.store, call.now_ms
+    shown = await store.job(call.caller, call.selector)
+    if await store.resume_job(call.caller, shown.id, draft.catch_up, now_ms):
+        await _aim(call, shown.id, draft.catch_up, now_ms)
     call.services.changed()
-    return answer(resumed)
+    return answer(await store.job(call.caller, str(shown.id)))
+
+
+async def _aim(call: Call, job_id: int, catch_up: bool, now_ms: int) -> None:
+    """Nothing holds it any more. One whose schedule cannot be expanded is left to the due scan, which parks it."""
+    cursor = await call.services.store.cursor(call.caller, job_id)
+    try:
+        schedule = await checked(schedule_of, cursor.schedule)
+    except InvalidInput:
+        return
+    decision = await checked(resumption, cursor, schedule, now_ms, catch_up=catch_up)
+    await call.services.store.unsuspend([decision], now_ms)
+
+
+async def queue(call: Call) -> StreamResponse:
+    """The queue as it is then; its jobs are aimed by the due scan."""
+    return await _all_of(call, call.queue)
+
+
+async def daemon(call: Call) -> StreamResponse:
+    """The same of all jobs there are."""
+    return await _all_of(call, DAEMON)
+
+
+async def _all_of(call: Call, name: str) -> StreamResponse:
+    call.query(NoQuery)
+    must_operate(call.caller, call.services.host.uid)
+    draft = await call.body_or_default(ResumeDraft)
+    await call.services.store.resume_queue(name, draft.catch_up, call.now_ms)
+    call.services.changed()
+    return answer(await queue_named(call, name))

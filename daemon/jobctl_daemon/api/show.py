@@ -6,23 +6,23 @@ import msgspec
 from aiohttp.web_response import StreamResponse
 
 from jobctl.model import Run
-from jobctl.states import FINAL
-from jobctl_daemon.api.answers import answer, page
+from jobctl.states import ENDED
+from jobctl_daemon.api.answers import answer, answer_job, page
 from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.limits import WAIT_S_MAX
 from jobctl_daemon.api.queries import NoQuery, Paged, Query
 
 
 class Wait(Query, frozen=True):
-    """`wait` in seconds: answer as soon as the run is final, or after so long."""
+    """`wait` in seconds: answer as soon as the run has ended, or after so long."""
 
     wait: Annotated[float, msgspec.Meta(ge=0, le=WAIT_S_MAX)] = 0.0
 
 
 async def job(call: Call) -> StreamResponse:
-    """The job."""
+    """The job, and its revision as the entity tag."""
     call.query(NoQuery)
-    return answer(await call.services.store.job(call.caller, call.selector))
+    return answer_job(await call.services.store.job(call.caller, call.selector))
 
 
 async def run(call: Call) -> StreamResponse:
@@ -38,7 +38,7 @@ async def _ended(call: Call, wait_s: float) -> Run:
         while True:
             run = await call.services.store.run(call.caller, call.run_id)
             left_s = max(0, until_ms - call.services.clock.boot_ms()) / 1000
-            if run.state in FINAL or call.feed.closing or not await watch.news(left_s):
+            if run.state in ENDED or call.feed.closing or not await watch.news(left_s):
                 return run
 
 

@@ -9,8 +9,9 @@ import jobctl
 from jobctl import wire
 from jobctl_daemon.api.answers import answer
 from jobctl_daemon.api.call import Call
-from jobctl_daemon.api.context import Services
+from jobctl_daemon.api.context import ClockReport, Services
 from jobctl_daemon.api.queries import NoQuery
+from jobctl_daemon.api.queues import daemon_as_queue
 from jobctl_daemon.rows import Counts
 
 
@@ -18,8 +19,12 @@ async def status(call: Call) -> StreamResponse:
     """Everything that `jobctl status` shows; costs no scan."""
     call.query(NoQuery)
     now_ms = call.now_ms
-    counts = await call.services.store.counts(call.caller, now_ms)
-    return answer({**_daemon(call.services, now_ms), **_work(counts, now_ms), **_health(call.services)})
+    store = call.services.store
+    counts, pause = await store.counts(call.caller, now_ms), await store.daemon_pause()
+    paused = daemon_as_queue(pause, counts, call.services.settings.slots) if pause else None
+    return answer(
+        {**_daemon(call.services, now_ms), **_work(counts, now_ms), "paused": paused, **_health(call.services)}
+    )
 
 
 def _daemon(services: Services, now_ms: int) -> dict[str, Any]:
@@ -56,7 +61,11 @@ def _work(counts: Counts, now_ms: int) -> dict[str, Any]:
         "scheduled": counts.scheduled,
         "oldest_due_s": None if oldest_ms is None else max(0, now_ms - oldest_ms) / 1000,
         "jobs": {"total": counts.jobs, "paused": counts.paused, "failed": counts.failed, "parked": counts.parked},
-        "next_run_at": None if counts.next_ms is None else wire.rfc3339(counts.next_ms),
+        "dead": {"total": counts.dead, "newest_at": _at(counts.newest_dead_ms)},
+        "skipping": counts.skipping,
+        "quarantined": counts.quarantined,
+        "untold": counts.untold,
+        "next_run_at": _at(counts.next_ms),
         "last_event": counts.last_event,
     }
 
@@ -70,7 +79,23 @@ def _health(services: Services) -> dict[str, Any]:
         "warnings": report.warnings,
         "returns_after_reboot": report.returns_after_reboot,
         "returns_after_reboot_why": report.returns_after_reboot_why,
+        "clock": _clock(report.clock),
     }
+
+
+def _clock(report: ClockReport) -> dict[str, Any]:
+    step = report.last_step
+    return {
+        "synchronised": report.synchronised,
+        "generation": report.generation,
+        "last_step": None
+        if step is None
+        else {"at": _at(step.at_ms), "from": _at(step.from_ms), "to": _at(step.to_ms)},
+    }
+
+
+def _at(at_ms: int | None) -> str | None:
+    return None if at_ms is None else wire.rfc3339(at_ms)
 
 
 def _database_bytes(path: str) -> int:

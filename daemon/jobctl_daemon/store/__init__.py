@@ -8,7 +8,7 @@ event in its own transaction; after the commit the listeners given to `listen` a
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
-from jobctl.model import Attempt, DeadGroup, Event, Job, JobSpec, Queue, Replayed, Run
+from jobctl.model import Attempt, DeadGroup, Event, Execution, Job, JobSpec, Queue, Replayed, Run
 from jobctl_daemon.rows import (
     Admission,
     Admitted,
@@ -242,6 +242,10 @@ class Store(Protocol):
         ...
 
     async def attempts(self, owner: Caller, run_id: int) -> list[Attempt]: ...
+    async def work(self, owner: Caller, run_id: int) -> Execution:
+        """What a run executes: its own edit of a replay, else the definition of its version; also of a deleted job."""
+        ...
+
     async def cancel(
         self, owner: Caller, run_id: int, by: str, now_ms: int, how: Literal["cancel", "kill"] = "cancel"
     ) -> Cancelled:

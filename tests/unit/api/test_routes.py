@@ -11,9 +11,9 @@ DOCS = Path(__file__).parents[3] / "docs" / "api.md"
 
 
 def documented() -> set[tuple[str, str]]:
-    """(method, path) of each row of the table; `{id}` as in the code."""
+    """(method, path) of each row of the table; `{id}` and `{name}` as in the code."""
     found = re.findall(r"`(GET|POST|DELETE|PATCH|PUT) (/v1/[^` ?]*)", DOCS.read_text(encoding="utf-8"))
-    return {(method, path.replace("{id}", "{}")) for method, path in found}
+    return {(method, re.sub(r"{\w+}", "{}", path)) for method, path in found}
 
 
 def test_the_documentation_has_every_route_and_no_other() -> None:
@@ -37,6 +37,7 @@ def test_a_job_that_is_called_import_is_reached_too() -> None:
     assert {method: route.path for method, route in methods.items()} == {
         "POST": "/v1/jobs/import",
         "GET": "/v1/jobs/{}",
+        "PATCH": "/v1/jobs/{}",
         "DELETE": "/v1/jobs/{}",
     }
     assert params == ["import"]

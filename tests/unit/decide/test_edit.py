@@ -57,9 +57,7 @@ def test_what_the_old_schedule_had_due_and_nobody_handled_is_one_row() -> None:
     assert (row.reason, row.run_id, row.job_id) == (SkipReason.EDITED, None, 7)
 
 
-@pytest.mark.parametrize(
-    ("held", "reason"), [({}, SkipReason.PAUSED), ({"quarantined": True}, SkipReason.QUARANTINED)]
-)
+@pytest.mark.parametrize(("held", "reason"), [({}, SkipReason.PAUSED), ({"quarantined": True}, SkipReason.QUARANTINED)])
 def test_a_held_job_waits_for_nothing_and_its_row_names_the_pause(held: dict[str, Any], reason: SkipReason) -> None:
     decision = edited(
         definition(**EVERY), definition(cron="* * * * *"), START + MINUTE, suspended_since_ms=START, **held
