@@ -18,3 +18,5 @@ class Circumstances:
     user_exists: Callable[[str], bool] = lambda _: True
     host_tz_known: bool = True
     """False when the host does not say its zone and UTC is a guess."""
+    upstream: tuple[int, str] | None = None
+    """Id and name of the job that `after_of` names, when it was found."""

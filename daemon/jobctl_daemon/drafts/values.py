@@ -1,11 +1,16 @@
 """Durations, sizes and words that several fields have in common."""
 
 import re
-from typing import Final
+from typing import Final, TypeVar
 
 from jobctl.errors import InvalidInput
 from jobctl.model import Duration
 from jobctl.schedule import MAX_DURATION_MS, format_duration, parse_duration
+
+T = TypeVar("T")
+
+#: Linux takes 128 KiB for one argument or variable (MAX_ARG_STRLEN).
+TEXT_BYTES_MAX: Final = 131_071
 
 _SIZE: Final = re.compile(r"([0-9]{1,15})\s?([kmgt]?)(i?)b?", re.IGNORECASE)
 
@@ -40,4 +45,24 @@ def matching(text: str, pattern: str, field: str, hint: str) -> str:
     """The text, if the whole of it is as the pattern says."""
     if not re.fullmatch(pattern, text):
         raise InvalidInput(f"{text[:40]!a} is not possible", hint, field=field)
+    return text
+
+
+def number(value: int | None, default: T, field: str, low: int, high: int) -> int | T:
+    """The number, if it is inside its bounds; the default for none."""
+    if value is None:
+        return default
+    if not low <= value <= high:
+        raise InvalidInput(f"{field} is {str(value)[:20]}", f"it goes from {low} to {high:,}", field=field)
+    return value
+
+
+def argument(text: str, field: str) -> str:
+    """The text, if the kernel can pass it to a command."""
+    if "\0" in text:
+        raise InvalidInput("a NUL byte cannot be passed to a command", "leave it out", field=field)
+    if len(text.encode("utf-8", "surrogatepass")) > TEXT_BYTES_MAX:
+        raise InvalidInput(
+            "one argument has over 128 KiB, more than the kernel takes", "use stdin or a file", field=field
+        )
     return text

@@ -1,13 +1,18 @@
 """When a job is due: its schedule, its zone, and its first instant."""
 
+from typing import Final
+
 import msgspec
 
 from jobctl.errors import InvalidInput
 from jobctl.model import ScheduleDraft, ScheduleSpec
 from jobctl.schedule import Schedule, describe, parse_cron, parse_when
+from jobctl.states import After
 from jobctl_daemon.drafts.circumstances import Circumstances
 from jobctl_daemon.drafts.values import milliseconds
-from jobctl_daemon.schedules import schedule_of
+from jobctl_daemon.schedules import after_words, schedule_of
+
+SELECTOR_CHARS_MAX: Final = 255
 
 
 def checked_schedule(
@@ -17,6 +22,8 @@ def checked_schedule(
     wanted = draft or ScheduleDraft()
     zone = _zone(wanted.timezone, timezone, here)
     at = _one_at(wanted, run_at)
+    after = after_of(wanted)
+    upstream = None if after is None else _found(after[0], here)
     at_ms = None if at is None else _instant(at, zone, "run_at" if run_at is not None else "schedule.at", here)
     reboot = wanted.cron is not None and _is_reboot(wanted.cron)
     spec = ScheduleSpec(
@@ -25,16 +32,47 @@ def checked_schedule(
         every_ms=milliseconds(wanted.every, "schedule.every"),
         anchor_ms=here.now_ms if wanted.every is not None else 0,
         at_ms=at_ms,
+        after_job=upstream[0] if upstream else None,
+        after_on=after[1] if after else After.SUCCESS,
         on_boot=wanted.on_boot or reboot,
         on_start=wanted.on_start,
         jitter_ms=milliseconds(wanted.jitter, "schedule.jitter") or 0,
         dst_gap=wanted.dst_gap,
         dst_overlap=wanted.dst_overlap,
+        words=after_words(upstream[1], after[1]) if upstream and after else "",
     )
     try:
-        return msgspec.structs.replace(spec, words=describe(schedule_of(spec)))
+        spec = msgspec.structs.replace(spec, words=describe(schedule_of(spec)))
     except InvalidInput as error:
         raise _within("schedule", error) from error
+    if spec.after_job is not None and spec.jitter_ms:
+        raise InvalidInput(
+            "a job that comes after another has no time of its own to move", "leave it out", field="schedule.jitter"
+        )
+    return spec
+
+
+def after_of(draft: ScheduleDraft | None) -> tuple[str, After] | None:
+    """The job that a draft comes after, as it was written, and with which end; the caller looks the job up.
+
+    JOB[:success|failure|any]; a colon with anything else behind it is part of the job's name.
+    """
+    if draft is None or draft.after is None:
+        return None
+    selector, colon, end = draft.after.rpartition(":")
+    known = bool(colon) and end in set(After)
+    job, on = (selector, After(end)) if known else (draft.after, After.SUCCESS)
+    if not job or len(job) > SELECTOR_CHARS_MAX or not job.isprintable():
+        raise InvalidInput(
+            f"{draft.after[:40]!a} names no job", f"JOB, or JOB:{'|'.join(After)}", field="schedule.after"
+        )
+    return job, on
+
+
+def _found(job: str, here: Circumstances) -> tuple[int, str]:
+    if here.upstream is None:
+        raise InvalidInput(f"there is no job {job[:40]!a} to come after", "see `jobctl ls`", field="schedule.after")
+    return here.upstream
 
 
 def _is_reboot(cron: str) -> bool:
@@ -51,6 +89,7 @@ def _one_at(wanted: ScheduleDraft, run_at: str | None) -> str | None:
         wanted.at is not None
         or wanted.cron is not None
         or wanted.every is not None
+        or wanted.after is not None
         or wanted.on_boot
         or wanted.on_start
     ):

@@ -3,14 +3,15 @@
 import re
 from typing import Final
 
+import msgspec
+
 from jobctl.errors import InvalidInput
-from jobctl.model import Execution, JobDraft, Target
+from jobctl.model import EditedWork, Execution, JobDraft, Target
 from jobctl_daemon.drafts.circumstances import Circumstances
-from jobctl_daemon.drafts.values import matching
+from jobctl_daemon.drafts.values import argument, matching
 
 UMASK: Final = 0o022
-#: Linux takes 128 KiB for one argument or variable (MAX_ARG_STRLEN) and 2 MiB for all with the default stack.
-TEXT_BYTES_MAX: Final = 131_071
+#: Linux takes 2 MiB for all arguments and variables with the default stack.
 ARGUMENTS_BYTES_MAX: Final = 1 << 20
 ENV_MAX: Final = 1000
 PATH_BYTES_MAX: Final = 4095
@@ -37,29 +38,36 @@ def checked_work(draft: JobDraft, here: Circumstances) -> Execution:
     )
 
 
+def edited_work(work: Execution, edit: EditedWork) -> Execution:
+    """Recorded work with what a replay changes of it. A new standard input takes the place of a payload's file."""
+    try:
+        command, shell = _target(edit.target) if edit.target else (work.command, work.shell)
+        return msgspec.structs.replace(
+            work,
+            command=command,
+            shell=shell,
+            stdin=work.stdin if edit.stdin is None else edit.stdin,
+            payload_ref=work.payload_ref if edit.stdin is None else None,
+            env=work.env if edit.env is None else _env(edit.env),
+            cwd=work.cwd if edit.cwd is None else _path(edit.cwd, "cwd"),
+        )
+    except InvalidInput as error:
+        raise InvalidInput(error.message, error.hint, field=f"edit.{error.field}") from error
+
+
 def _target(target: Target) -> tuple[list[str] | None, str | None]:
     if (target.command is None) == (target.shell is None):
         raise InvalidInput("a job runs one thing", "give target.command or target.shell", field="target")
     if target.shell is not None:
         if not target.shell.strip():
             raise InvalidInput("the shell line is empty", "give the line to run", field="target.shell")
-        return None, _text(target.shell, "target.shell")
+        return None, argument(target.shell, "target.shell")
     command = target.command or []
     if not command or not command[0]:
         raise InvalidInput("there is no command", "the first word is the program", field="target.command")
-    if sum(len(_text(word, "target.command").encode()) + 1 for word in command) > ARGUMENTS_BYTES_MAX:
+    if sum(len(argument(word, "target.command").encode()) + 1 for word in command) > ARGUMENTS_BYTES_MAX:
         raise InvalidInput("the arguments have over 1 MiB", "put them into a file", field="target.command")
     return command, None
-
-
-def _text(text: str, field: str) -> str:
-    if "\0" in text:
-        raise InvalidInput("a NUL byte cannot be passed to a command", "leave it out", field=field)
-    if len(text.encode("utf-8", "surrogatepass")) > TEXT_BYTES_MAX:
-        raise InvalidInput(
-            "one argument has over 128 KiB, more than the kernel takes", "use stdin or a file", field=field
-        )
-    return text
 
 
 def _stdin(draft: JobDraft) -> str | None:
@@ -76,7 +84,7 @@ def _env(env: dict[str, str]) -> dict[str, str]:
             raise InvalidInput(
                 f"{name[:40]!a} cannot name a variable", "no =, spaces or control characters", field="env"
             )
-        _text(f"{name}={value}", f"env.{name[:40]}")
+        argument(f"{name}={value}", f"env.{name[:40]}")
     if sum(len(name) + len(value.encode()) + 2 for name, value in env.items()) > ARGUMENTS_BYTES_MAX:
         raise InvalidInput("the variables have over 1 MiB", "put them into an env_file", field="env")
     return env

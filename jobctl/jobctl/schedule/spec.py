@@ -19,20 +19,23 @@ def build(
     cron: str | None = None,
     every_ms: int | None = None,
     at_ms: int | None = None,
+    after: bool = False,
     on_boot: bool = False,
     on_start: bool = False,
     dst_gap: str = "auto",
     dst_overlap: str = "auto",
 ) -> Schedule | None:
-    """The schedule that the options ask for; None when they ask for none, a job started by hand.
+    """The schedule that the options ask for; None when they ask for no time: a job started by hand, or by another.
 
-    `anchor_ms` is the moment of the edit, from which an interval counts. Raises `InvalidInput` for more than one
+    `anchor_ms` is the moment of the edit, from which an interval counts; `after` says that there is another job
+    whose end starts this one. Raises `InvalidInput` for more than one
     kind of schedule and for a bad text, interval (under one second), zone or policy.
     """
     asked = {
         "--cron": cron is not None,
         "--every": every_ms is not None,
         "--at": at_ms is not None,
+        "--after": after,
         "--on-boot": on_boot,
         "--on-start": on_start,
     }

@@ -1,0 +1,132 @@
+"""From a stored definition and a patch to the draft of the new one: a JSON merge (RFC 7396) with our exceptions.
+
+A field that is given replaces, null is the default again. `env` and `retry` are merged by their own fields. `schedule`
+and `target` are replaced whole, because half of an old one and half of a new one is neither; a schedule that names no
+zone keeps the one it had.
+"""
+
+import re
+from difflib import get_close_matches
+from typing import Any, Final
+
+import msgspec
+
+from jobctl.defaults import ADD, MISFIRE_WITHIN_MS
+from jobctl.errors import InvalidInput
+from jobctl.model import Job, JobDraft, JobSpec, Policies, RetryDraft, ScheduleDraft, Target
+from jobctl.states import Overlap
+from jobctl_daemon.drafts.circumstances import Circumstances
+from jobctl_daemon.shown import definition
+
+_PARTS: Final[dict[str, type[msgspec.Struct]]] = {"schedule": ScheduleDraft, "target": Target, "retry": RetryDraft}
+_FIXED: Final = {
+    "source": "it says where the job came from",
+    "paused": "`jobctl pause` and `jobctl resume` do that",
+}
+_FIELDS: Final = tuple(name for name in JobDraft.__struct_fields__ if name not in _FIXED)
+_NAME_CHARS_MAX: Final = 60
+_WHERE: Final = re.compile(r"at `(?:key in )?\$\.?([\w.]*)")
+
+
+def merged(spec: JobSpec, patch: dict[str, Any], here: Circumstances) -> JobDraft:
+    """The draft that `spec` means, with the patch applied. Raises `InvalidInput` for fields that cannot be changed."""
+    _check_fields(patch)
+    fields = asked(spec, here)
+    plan, zone = fields.pop("schedule"), spec.schedule.timezone
+    for name, value in patch.items():
+        if name in ("env", "retry") and isinstance(value, dict):
+            fields[name] = {**fields.get(name, {}), **value}
+        else:
+            fields[name] = value
+    fields["schedule"] = _schedule(fields.get("schedule", {}) if "schedule" in patch else plan, patch, zone)
+    if "overlap_queue" not in patch and fields.get("overlap") != Overlap.QUEUE:
+        fields.pop("overlap_queue", None)
+    return _draft(_without_nulls(fields))
+
+
+def asked(spec: JobSpec, here: Circumstances) -> dict[str, Any]:
+    """The fields of a draft that means this definition, as JSON.
+
+    What follows from another field is left out where it is as it follows, so that it goes on following.
+    """
+    rules, plan = spec.policies, spec.schedule
+    after = None if plan.after_job is None else f"{_upstream(plan.after_job, here)}:{plan.after_on}"
+    fields: dict[str, Any] = msgspec.to_builtins(definition(plan, spec.execution, rules, after))
+    when: dict[str, Any] = fields["schedule"] or {"timezone": plan.timezone}
+    when.pop("words", None)
+    if rules.misfire_within_ms == MISFIRE_WITHIN_MS[rules.misfire]:
+        del fields["misfire_within"]
+    for name in _following(rules):
+        del fields["retry"][name]
+    if rules.overlap is not Overlap.QUEUE:
+        del fields["overlap_queue"]
+    about = {"name": spec.name, "queue": spec.queue, "priority": spec.priority, "schedule": when}
+    return _without_nulls(fields | about)
+
+
+def _upstream(job_id: int, here: Circumstances) -> str:
+    """An id names a job as well as its name does, and no name is a number."""
+    return here.upstream[1] if here.upstream and here.upstream[0] == job_id else str(job_id)
+
+
+def _following(rules: Policies) -> list[str]:
+    same = {"backoff": rules.backoff_ms == ADD.backoff_ms, "backoff_max": rules.backoff_max_ms == ADD.backoff_max_ms}
+    return [name for name, as_default in same.items() if as_default]
+
+
+def _schedule(plan: Any, patch: dict[str, Any], zone: str) -> Any:
+    """The schedule, with the zone that it keeps when nobody names one."""
+    plan = {} if plan is None else plan
+    if not isinstance(plan, dict) or "timezone" in (patch.get("schedule") or ()):
+        return plan
+    others = {name: value for name, value in plan.items() if name != "timezone"}
+    if patch.get("run_at") is not None and "schedule" not in patch:
+        others = {}
+    return others if "timezone" in patch else {**others, "timezone": zone}
+
+
+def _without_nulls(fields: dict[str, Any]) -> dict[str, Any]:
+    """A null is a field that was not given, in the parts as well."""
+    return {
+        name: {key: part for key, part in value.items() if part is not None} if isinstance(value, dict) else value
+        for name, value in fields.items()
+        if value is not None
+    }
+
+
+def _draft(fields: dict[str, Any]) -> JobDraft:
+    try:
+        return msgspec.convert(fields, JobDraft)
+    except msgspec.ValidationError as error:
+        where = _WHERE.search(str(error))
+        field = where[1] if where and where[1] else "target" if "target" not in fields else None
+        raise InvalidInput(f"the change is not right: {error}", "see `jobctl help api`", field=field) from error
+
+
+def _check_fields(patch: dict[str, Any]) -> None:
+    for name, why in _FIXED.items():
+        if name in patch:
+            raise InvalidInput(f"{name} cannot be changed here", why, field=name)
+    for name in patch:
+        if name not in _FIELDS:
+            raise _unknown(name)
+    for part, kind in _PARTS.items():
+        given = patch.get(part)
+        for name in given if isinstance(given, dict) else ():
+            if name not in kind.__struct_fields__:
+                raise _unknown(f"{part}.{name}")
+
+
+def _unknown(name: str) -> InvalidInput:
+    """Which field it may have been; one may also be looked for outside the part that it is in."""
+    name = name[:_NAME_CHARS_MAX]
+    parted = [f"{part}.{field}" for part, kind in _PARTS.items() for field in kind.__struct_fields__]
+    within = {known.rpartition(".")[2]: known for known in (*parted, *_FIELDS)}
+    near = get_close_matches(name, (*_FIELDS, *parted), n=1) or [
+        within[field] for field in get_close_matches(name.rpartition(".")[2], within, n=1)
+    ]
+    told = name in Job.__struct_encode_fields__
+    message = f"{name} is told by the daemon, not set" if told else f"there is no field {name!a}"
+    return InvalidInput(
+        message, f"did you mean {near[0]}?" if near and not told else "see `jobctl help api`", field=name
+    )

@@ -1,0 +1,44 @@
+"""Where a job waits for its turn: its queue, and its place in it."""
+
+import re
+from typing import Final
+
+from jobctl.defaults import PRIORITIES, Defaults
+from jobctl.errors import InvalidInput
+from jobctl.model import JobDraft
+from jobctl_daemon.drafts.values import matching
+
+QUEUE_CHARS_MAX: Final = 64
+PRIORITY_MAX: Final = 9
+_QUEUE: Final = rf"(?!-)(?=.*\w)[\w.@/:+-]{{1,{QUEUE_CHARS_MAX}}}"
+_NUMBER: Final = re.compile(r"[+-]?[0-9]", re.ASCII)
+
+
+def place_of(draft: JobDraft, otherwise: Defaults) -> tuple[str, int]:
+    """Queue and priority."""
+    queue = otherwise.queue if draft.queue is None else checked_queue(draft.queue)
+    return queue, otherwise.priority if draft.priority is None else checked_priority(draft.priority)
+
+
+def checked_queue(name: str, field: str = "queue") -> str:
+    """The name of a queue."""
+    hint = f"1 to {QUEUE_CHARS_MAX} letters, digits and . _ - @ : / +, not beginning with -"
+    return matching(name, _QUEUE, field, hint)
+
+
+def checked_priority(priority: int | str) -> int:
+    """A number or a word; smaller goes first."""
+    value = _value(priority)
+    if value is None or not -PRIORITY_MAX <= value <= PRIORITY_MAX:
+        raise InvalidInput(
+            f"a priority of {str(priority)[:20]!a} is not possible",
+            f"-{PRIORITY_MAX} (first) to {PRIORITY_MAX}, or {', '.join(PRIORITIES)}",
+            field="priority",
+        )
+    return value
+
+
+def _value(priority: int | str) -> int | None:
+    if isinstance(priority, int):
+        return priority
+    return int(priority) if _NUMBER.fullmatch(priority) else PRIORITIES.get(priority)
