@@ -6,6 +6,7 @@ from typing import Any
 from jobctl.cli import describe
 from jobctl.cli.session import Session
 from jobctl.cli.times import Viewer, duration, milliseconds, no_time, of_fire
+from jobctl.defaults import ADD, PRIORITIES
 
 _INDENT = 12
 _PROMISE = (
@@ -38,22 +39,27 @@ def show_added(session: Session, answer: dict[str, Any], *, stored: bool) -> Non
 
 def _facts(job: dict[str, Any], preview: dict[str, Any], viewer: Viewer) -> list[tuple[str, str]]:
     plan = job.get("schedule")
-    facts = [("when", f"{plan['words']}, {plan['timezone']}" if plan else "by hand only: it has no schedule")]
+    facts = [("when", when(plan))]
     fires = preview.get("items", [])[:3]
     for label, fire in zip(["next", "", ""], fires, strict=False):
         note = {"gap": "  (the clock goes forward)", "overlap": "  (the clock goes back)"}.get(
             fire.get("note") or "", ""
         )
         facts.append((label, f"{of_fire(fire)}, {viewer.ago(fire['at'])}{note}"))
-    if plan and not fires:
+    if plan and not fires and not plan.get("after"):
         facts.append(("next", _without_fires(job, plan)))
     where = [f"as {job['user'] or job['owner']}"] + ([f"in {job['cwd']}"] if job.get("cwd") else [])
     facts.append(("runs", f"{describe.target(job)}   ({', '.join(where)})"))
     if job["stdin"]:
         facts.append(("input", json_string(job["stdin"])))
-    facts.append(("policy", policy(job)))
-    facts.append(("delivery", _PROMISE))
-    return facts
+    return [*facts, *policies(job), ("delivery", _PROMISE)]
+
+
+def when(plan: dict[str, Any] | None) -> str:
+    """A schedule in words; with its zone where it has times."""
+    if plan is None:
+        return "by hand only: it has no schedule"
+    return str(plan["words"]) if plan.get("after") else f"{plan['words']}, {plan['timezone']}"
 
 
 def _without_fires(job: dict[str, Any], plan: dict[str, Any]) -> str:
@@ -64,8 +70,16 @@ def _without_fires(job: dict[str, Any], plan: dict[str, Any]) -> str:
     return no_time(plan["words"])
 
 
+def policies(job: dict[str, Any]) -> list[tuple[str, str]]:
+    """What holds for its runs, defaults included, and who is told of failures: a label and a text each."""
+    facts = [("policy", policy(job)), ("failure", failure(job)), ("told", told(job))]
+    if (job["queue"], job["priority"]) != (ADD.queue, ADD.priority):
+        facts.insert(1, ("queue", f"{job['queue']} · priority {_priority(job['priority'])}"))
+    return facts
+
+
 def policy(job: dict[str, Any]) -> str:
-    """What holds for its runs, defaults included."""
+    """When its runs start and are stopped."""
     misfire = f"misfire {job['misfire']}"
     if (job.get("schedule") or {}).get("at"):
         misfire = "however late"  # a one-shot has no window
@@ -73,7 +87,7 @@ def policy(job: dict[str, Any]) -> str:
         misfire += f" within {duration(job['misfire_within'])}"
     return " · ".join(
         [
-            f"overlap {job['overlap']}",
+            _overlap(job),
             misfire,
             f"timeout {duration(job['timeout']) if job['timeout'] else 'none'}",
             f"grace {duration(job['grace'])}",
@@ -81,6 +95,36 @@ def policy(job: dict[str, Any]) -> str:
             f"log {describe.size(job['log_max'])}",
         ]
     )
+
+
+def failure(job: dict[str, Any]) -> str:
+    """What happens after an attempt failed, and at last."""
+    retry = job["retry"]
+    parts = [f"retries {retry['max']}"]
+    if retry["max"]:
+        parts[0] += f" ({duration(retry['backoff'])}, ×2, cap {duration(retry['backoff_max'])})"
+    if retry["no_retry_on"]:
+        parts.append(f"none on {', '.join(retry['no_retry_on'])}")
+    lost = f"retry {retry['lost']}" if retry["on_lost"] == "retry" else retry["on_lost"]
+    at_last = "dead letter" if job["on_failure"] == "dead" else "recorded"
+    return " · ".join([*parts, f"lost: {lost}", f"at last: {at_last}"])
+
+
+def told(job: dict[str, Any]) -> str:
+    """Who is told of failures and of the recovery."""
+    return ", ".join(job["notify"]) or "nobody: give --notify mail or --notify exec:COMMAND"
+
+
+def _overlap(job: dict[str, Any]) -> str:
+    text = f"overlap {job['overlap']}"
+    if job["overlap"] == "queue":
+        text += f" (up to {job['overlap_queue']} wait)"
+    return text + (f" · at most {job['limit']} at once" if job["limit"] else "")
+
+
+def _priority(number: int) -> str:
+    word = next((word for word, value in PRIORITIES.items() if value == number), "")
+    return f"{number} ({word})" if word else str(number)
 
 
 def _past(job: dict[str, Any], viewer: Viewer) -> list[str]:

@@ -1,91 +1,53 @@
-"""From the options of `add` and `run` to the body of a request, and the option types that both share."""
+"""From the options of a definition to the body of a request, and errors that name the option."""
 
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
-import typer
-
+from jobctl.cli.policies import policies
 from jobctl.cli.session import Session
 from jobctl.cli.times import rfc3339, span
 from jobctl.errors import InvalidInput
 
 T = TypeVar("T")
 
-WHEN = "When"
-WHAT = "What and as whom"
-LIMITS = "Limits and policies"
-ABOUT = "About it"
-
-Shell = Annotated[
-    str | None,
-    typer.Option("--shell", metavar="LINE", help="a line for /bin/sh -c instead of -- COMMAND", rich_help_panel=WHAT),
-]
-At = Annotated[
-    str | None,
-    typer.Option(
-        "--at", metavar="TIME", help="once: `17:30`, `tomorrow 09:00`, `2026-12-01T09:00Z`", rich_help_panel=WHEN
-    ),
-]
-In = Annotated[
-    str | None, typer.Option("--in", metavar="DURATION", help="once, after `10m`, `2h30m`, `1d`", rich_help_panel=WHEN)
-]
-Zone = Annotated[
-    str | None,
-    typer.Option("--tz", metavar="ZONE", help="its zone, as Europe/Berlin; else the host's", rich_help_panel=WHEN),
-]
-Env = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--env", metavar="K[=V]", help="a variable; without =V its value here, now; may repeat", rich_help_panel=WHAT
-    ),
-]
-Stdin = Annotated[
-    str | None, typer.Option("--stdin", metavar="TEXT", help="what the command reads", rich_help_panel=WHAT)
-]
-User = Annotated[
-    str | None, typer.Option("--user", metavar="NAME", help="as this user (root only)", rich_help_panel=WHAT)
-]
-Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="in this folder", rich_help_panel=WHAT)]
-Umask = Annotated[str | None, typer.Option("--umask", metavar="OCTAL", help="as 022", rich_help_panel=WHAT)]
-Timeout = Annotated[
-    str | None, typer.Option("--timeout", metavar="DURATION", help="stop a run after so long", rich_help_panel=LIMITS)
-]
-Grace = Annotated[
-    str | None, typer.Option("--grace", metavar="DURATION", help="between TERM and KILL (10s)", rich_help_panel=LIMITS)
-]
-LogMax = Annotated[
-    str | None,
-    typer.Option("--log-max", metavar="SIZE", help="keep at most so much output (10MB)", rich_help_panel=LIMITS),
-]
-Note = Annotated[
-    str | None, typer.Option("--note", metavar="TEXT", help="what a reader should know", rich_help_panel=ABOUT)
-]
-Key = Annotated[
-    str | None,
-    typer.Option(
-        "--idempotency-key", "--key", metavar="KEY", help="the same key never makes a second one", rich_help_panel=ABOUT
-    ),
-]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="print the id only")]
-
 _PAST_MS_MAX = 60_000
-#: What a field of the API is on the command line, where the two differ in more than the dashes.
-_OPTIONS = {name: "--" + name.replace("_", "-") for name in (
+#: What a field of the API is on the command line.
+OPTIONS: Final = {name: "--" + name.replace("_", "-") for name in (
     "env_file", "misfire_within", "late_after", "log_max", "dst_gap", "dst_overlap", "jitter", "every", "cron", "at",
-    "on_boot", "on_start", "timeout", "grace", "overlap", "misfire", "umask", "nice", "user", "cwd", "env", "stdin",
-    "note", "shell",
-)} | {"payload_ref": "--payload", "run_at": "--at", "timezone": "--tz", "tags": "--tag"}  # fmt: skip
-_FIELDS = re.compile(
+    "after", "on_boot", "on_start", "timeout", "grace", "overlap", "misfire", "umask", "nice", "user", "cwd", "env",
+    "stdin", "note", "shell", "limit", "on_failure", "queue", "priority", "notify",
+)} | {
+    "payload_ref": "--payload", "run_at": "--at", "timezone": "--tz", "tags": "--tag",
+    "overlap_queue": "--overlap queue:N", "retry.max": "--retries", "retry.backoff": "--backoff",
+    "retry.backoff_max": "--backoff-max", "retry.no_retry_on": "--no-retry-on", "retry.on_lost": "--on-lost",
+    "retry.lost": "--on-lost retry:N",
+}  # fmt: skip
+_FIELDS: Final = re.compile(
     r"(?<![\w-])(?:schedule\.|target\.)?(?P<field>payload_ref|run_at|env_file|misfire_within|late_after|log_max"
-    r"|dst_gap|dst_overlap|on_boot|on_start|timezone(?= is)|(?<=target\.)shell"
-    r"|(?<=schedule\.)(?:at|every|cron|jitter))\b"
+    r"|dst_gap|dst_overlap|on_boot|on_start|overlap_queue|on_failure|timezone(?= is)|(?<=target\.)shell"
+    r"|(?<=schedule\.)(?:at|after|every|cron|jitter)"
+    r"|retry\.(?:max|backoff_max|backoff|no_retry_on|on_lost|lost))\b"
 )
 
 #: Options that go into the body under their own name, as they were written.
-_PLAIN = ("name", "stdin", "user", "umask", "nice", "timeout", "grace", "late_after", "overlap", "misfire",
-          "misfire_within", "log_max", "note")  # fmt: skip
+_PLAIN: Final = ("name", "stdin", "user", "umask", "nice", "timeout", "grace", "late_after", "misfire",
+                 "misfire_within", "log_max", "note", "queue", "on_failure")  # fmt: skip
+_DURATIONS: Final = ("every", "jitter", "timeout", "grace", "misfire_within", "late_after", "backoff", "backoff_max")
+
+
+def fields(session: Session, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that options set, but for what is run and when. Nothing that was not given is sent."""
+    check_durations(options, [name for name in _DURATIONS if name in options])
+    if options.get("stdin") is not None and options.get("payload") is not None:
+        raise InvalidInput("--stdin and --payload are two inputs", "leave one of them out", field="--payload")
+    body: dict[str, Any] = {name: options[name] for name in _PLAIN if options.get(name) is not None}
+    body |= policies(options)
+    body |= {name: path(options[name]) for name in ("cwd", "env_file") if options.get(name)}
+    body |= {"payload_ref": path(options["payload"])} if options.get("payload") else {}
+    body |= {"env": variables(options["env"], session.world.environ)} if options.get("env") else {}
+    return body | ({"tags": list(options["tag"])} if options.get("tag") else {})
 
 
 def target(session: Session, shell: str | None) -> dict[str, Any]:
@@ -102,32 +64,22 @@ def target(session: Session, shell: str | None) -> dict[str, Any]:
     return {"command": command}
 
 
-def plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: options[name] for name in _PLAIN if options.get(name) is not None}
-
-
-def choice(option: str, value: str | None, allowed: Sequence[str]) -> None:
-    """One of a few words, or none."""
-    if value is not None and value not in allowed:
-        raise InvalidInput(f"{option} {value!r} is none of {', '.join(allowed)}", "see jobctl add --help", field=option)
-
-
 def moment(session: Session, options: Mapping[str, Any], now_instead: str) -> str | None:
     """The instant of `--at` or `--in`, in RFC 3339.
 
     One that has passed is a slip, and refused, unless a key says that this may be a repetition: it must get its job.
     """
-    at, after, zone = (options[name] for name in ("at", "after", "tz"))
-    if at is None and after is None:
+    at, later, zone = (options[name] for name in ("at", "later", "tz"))
+    if at is None and later is None:
         return None
     from jobctl.schedule import host_zone, parse_when
 
     now_ms = session.world.clock.now_ms()
-    if after is not None:
-        return rfc3339(now_ms + duration_ms("--in", after))
+    if later is not None:
+        return rfc3339(now_ms + duration_ms("--in", later))
     assert at is not None
     at_ms = int(named("--at", lambda: parse_when(at, now_ms, zone or host_zone()[0]), lambda: _time_hint(at)))
-    if at_ms < now_ms - _PAST_MS_MAX and options["idempotency_key"] is None:
+    if at_ms < now_ms - _PAST_MS_MAX and options.get("idempotency_key") is None:
         raise InvalidInput(
             f"--at {at}: that was {span((now_ms - at_ms) / 1000)} ago", f"for now: {now_instead}", field="--at"
         )
@@ -149,7 +101,7 @@ def told(ask: Callable[[], T]) -> T:
         return ask()
     except InvalidInput as error:
         field = str(error.details.get("field") or "").removeprefix("schedule.").removeprefix("target.")
-        option = _OPTIONS.get(field.partition(".")[0])
+        option = OPTIONS.get(field) or OPTIONS.get(field.partition(".")[0])
         message, hint = _FIELDS.sub(_as_option, error.message), _FIELDS.sub(_as_option, error.hint)
         if option is not None and option not in message:
             message = f"{option}: {message}"
@@ -157,7 +109,7 @@ def told(ask: Callable[[], T]) -> T:
 
 
 def _as_option(match: re.Match[str]) -> str:
-    return _OPTIONS[match["field"]]
+    return OPTIONS[match["field"]]
 
 
 def named(option: str, read: Callable[[], T], guess: Callable[[], str] = str) -> T:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jobctl.cli import describe, draft
+from jobctl.cli import definition, describe, draft
 from jobctl.cli.ending import CommandEnded
 from jobctl.cli.follow import Watched, follow_log, is_active, log_writer, until_over, until_started
 from jobctl.cli.select import find_job
@@ -26,7 +26,10 @@ EXAMPLES = (
 )
 _SOON_MS = 1_000
 #: What belongs to a job itself: only a command of its own takes it.
-_OF_COMMANDS = ("shell", "name", "env", "stdin", "user", "cwd", "umask", "timeout", "grace", "log_max", "note")
+_OF_COMMANDS = (
+    "shell", "name", "env", "stdin", "user", "cwd", "umask", "timeout", "grace", "log_max", "retries", "backoff",
+    "backoff_max", "on_failure", "notify", "queue", "priority", "note",
+)  # fmt: skip
 
 
 def verb(
@@ -34,26 +37,33 @@ def verb(
     words: Annotated[
         list[str] | None, typer.Argument(metavar="[JOB]", help="a job, by name or id", show_default=False)
     ] = None,
-    at: draft.At = None,
-    after: draft.In = None,
-    tz: draft.Zone = None,
-    shell: draft.Shell = None,
+    at: definition.At = None,
+    later: definition.In = None,
+    tz: definition.Zone = None,
+    shell: definition.Shell = None,
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="how to call the run", rich_help_panel=draft.ABOUT)
+        str | None, typer.Option("--name", metavar="NAME", help="how to call the run", rich_help_panel=definition.ABOUT)
     ] = None,
-    env: draft.Env = None,
-    stdin: draft.Stdin = None,
-    user: draft.User = None,
-    cwd: draft.Cwd = None,
-    umask: draft.Umask = None,
-    timeout: draft.Timeout = None,
-    grace: draft.Grace = None,
-    log_max: draft.LogMax = None,
-    note: draft.Note = None,
-    idempotency_key: draft.Key = None,
+    env: definition.Env = None,
+    stdin: definition.Stdin = None,
+    user: definition.User = None,
+    cwd: definition.Cwd = None,
+    umask: definition.Umask = None,
+    timeout: definition.Timeout = None,
+    grace: definition.Grace = None,
+    queue: definition.Queue = None,
+    priority: definition.Priority = None,
+    log_max: definition.LogMax = None,
+    retries: definition.RetriesOfRun = None,
+    backoff: definition.Backoff = None,
+    backoff_max: definition.BackoffMax = None,
+    on_failure: definition.OnFailureOfRun = None,
+    notify: definition.Notify = None,
+    note: definition.Note = None,
+    idempotency_key: definition.Key = None,
     wait: Annotated[bool, typer.Option("--wait", help="wait, and end with the command's exit code")] = False,
     follow: Annotated[bool, typer.Option("-f", "--follow", help="show its output, and end with its exit code")] = False,
-    quiet: draft.Quiet = False,
+    quiet: definition.Quiet = False,
 ) -> None:
     """Run a job now, or a command once. A run goes on when you stop watching it."""
     session: Session = ctx.obj
@@ -90,7 +100,7 @@ def _follow(session: Session, client: Client, run: dict[str, Any]) -> None:
 
 
 def _of_job(session: Session, client: Client, job: str, options: dict[str, Any]) -> dict[str, Any]:
-    given = [name for name in _OF_COMMANDS if options[name]]
+    given = [name for name in _OF_COMMANDS if options[name] or options[name] == 0]
     if session.command is not None or given:
         what = "-- COMMAND" if session.command is not None else "--" + given[0].replace("_", "-")
         raise InvalidInput(f"{what} is for a command of its own, and {job!r} is a job", "leave one of them out")
@@ -106,10 +116,9 @@ def _of_job(session: Session, client: Client, job: str, options: dict[str, Any])
 def _of_command(session: Session, client: Client, options: dict[str, Any]) -> dict[str, Any]:
     if session.command is None and options["shell"] is None:
         raise InvalidInput("run what?", "name a job, or put a command behind --")
-    draft.check_durations(options, ("timeout", "grace"))
     environ = session.world.environ
-    body = draft.plain(options)
-    body |= {"target": draft.target(session, options["shell"]), "cwd": draft.path(options["cwd"]) or os.getcwd()}
+    body = draft.fields(session, options)
+    body |= {"target": draft.target(session, options["shell"]), "cwd": body.get("cwd") or os.getcwd()}
     taken = {"PATH": environ["PATH"]} if environ.get("PATH") else {}
     body["env"] = taken | draft.variables(options["env"] or (), environ)
     at = draft.moment(session, options, draft.run_now(body["target"]))

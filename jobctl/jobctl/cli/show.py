@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from jobctl.cli import describe
-from jobctl.cli.added import policy
+from jobctl.cli.added import policies
 from jobctl.cli.select import find_run, named_job, no_such, runs_called
 from jobctl.cli.session import Session
 from jobctl.cli.times import duration, no_time, of_fire, took
@@ -91,7 +91,7 @@ def _job_facts(session: Session, job: dict[str, Any], preview: dict[str, Any]) -
         facts.append((first if index == 0 else "", f"{of_fire(fire)}, {viewer.ago(fire['at'])}"))
     if plan and not preview.get("items") and not job["error"] and not job["last_run"]:
         facts.append((first, no_time(plan["words"])))
-    facts.append(("policy", policy(job)))
+    facts += policies(job)
     given = (("stdin", "stdin"), ("payload", "payload_ref"), ("env file", "env_file"), ("note", "note"))
     facts += [(label, str(job[name])) for label, name in given if job[name]]
     facts += [("env", f"{name}={value}") for name, value in job["env"].items()]
