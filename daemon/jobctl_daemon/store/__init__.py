@@ -5,7 +5,7 @@ under a guard (compare-and-set, fence, state). Times are ms UTC and always argum
 event in its own transaction; after the commit the listeners given to `listen` are called with the new events.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
 from jobctl.model import Attempt, DeadGroup, Event, Execution, Job, JobSpec, Queue, Replayed, Run
@@ -279,13 +279,13 @@ class Store(Protocol):
 
     # ── telling people ──────────────────────────────────────────────
     async def notices(self, after: int, limit: int) -> list[Event]:
-        """Events that somebody may want to be told of, of all owners, after a number: run.dead, run.failed,
-        job.recovered, job.quarantined, job.skipping."""
+        """Events that somebody wants to be told of, of all owners, after a number: run.dead, run.failed, job.recovered,
+        job.quarantined, job.skipping of jobs with `notify`; and run.failed, run.succeeded of deliveries."""
         ...
 
-    async def tell(self, notices: Sequence[Notice], told: int, now_ms: int) -> int:
-        """A run of a hidden job for each notice, once for each key, and how far the events have been looked at, in one
-        transaction; returns the runs made."""
+    async def tell(self, notices: Sequence[Notice], notes: Mapping[str, str | None], now_ms: int) -> int:
+        """A run of a hidden job for each notice, once for each key, and notes of meta (None: removed) that say how far
+        the events have been looked at and what is remembered, in one transaction; returns the runs made."""
         ...
 
     async def ledger(self, owner: Caller, job_id: int, from_ms: int, to_ms: int, limit: int) -> list[LedgerRow]:
