@@ -241,8 +241,8 @@ class Effort(Row, frozen=True):
 class Finish(Row, frozen=True):
     """The end of one attempt, as decided: the state that follows, and the facts.
 
-    READY is a retry at `retry_ms`; `lost` says which of the two budgets it was taken from, and `probe` that the next
-    attempt asks what became of this one.
+    READY is a retry at `retry_ms`; `counted` says which of the two budgets it was taken from (failed, lost, or empty:
+    none), and `probe` that the next attempt asks what became of this one.
     """
 
     run_id: int
@@ -266,7 +266,7 @@ class Finish(Row, frozen=True):
     signals: tuple[tuple[int, str], ...] = ()
     left_behind: tuple[int, ...] = ()
     retry_ms: int | None = None
-    lost: bool = False
+    counted: str = "failed"
     probe: bool = False
     error: str | None = None
     fingerprint: str | None = None
@@ -390,3 +390,28 @@ class Pruned(Row, frozen=True):
     logs: tuple[tuple[int, int], ...]
     """(run id, fence) whose log files go."""
     more: bool
+
+
+class ClockStep(Row, frozen=True):
+    """Somebody set the wall clock: from what it would have shown to what it shows."""
+
+    from_ms: int
+    to_ms: int
+    held_ms: int
+    """Set back: fixed-time jobs do not run again up to here. It is the beginning of the first of several steps."""
+    correction: bool = False
+    """Set back by more than three hours: every schedule counts from `to_ms`."""
+    undoes: bool = False
+    """Set back over a gap that is known: what was made since belongs to a time that never was."""
+
+
+class ClockState(Row, frozen=True):
+    """What the store knows of the wall clock."""
+
+    seen_ms: int | None = None
+    """When a daemon last gave a sign of life; None: never."""
+    generation: int = 0
+    last: ClockStep | None = None
+    """The newest step, in either direction."""
+    back: ClockStep | None = None
+    """The step back whose cursors are not all aimed yet."""
