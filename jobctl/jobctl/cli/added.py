@@ -40,19 +40,24 @@ def show_added(session: Session, answer: dict[str, Any], *, stored: bool) -> Non
 def _facts(job: dict[str, Any], preview: dict[str, Any], viewer: Viewer) -> list[tuple[str, str]]:
     plan = job.get("schedule")
     facts = [("when", when(plan))]
-    fires = preview.get("items", [])[:3]
-    for label, fire in zip(["next", "", ""], fires, strict=False):
-        note = {"gap": "  (the clock goes forward)", "overlap": "  (the clock goes back)"}.get(
-            fire.get("note") or "", ""
-        )
-        facts.append((label, f"{of_fire(fire)}, {viewer.ago(fire['at'])}{note}"))
-    if plan and not fires and not plan.get("after"):
+    coming = fires(preview, viewer)
+    facts += zip(["next", "", ""], coming, strict=False)
+    if plan and not coming and not plan.get("after"):
         facts.append(("next", _without_fires(job, plan)))
     where = [f"as {job['user'] or job['owner']}"] + ([f"in {job['cwd']}"] if job.get("cwd") else [])
     facts.append(("runs", f"{describe.target(job)}   ({', '.join(where)})"))
     if job["stdin"]:
         facts.append(("input", json_string(job["stdin"])))
     return [*facts, *policies(job), ("delivery", _PROMISE)]
+
+
+def fires(preview: dict[str, Any], viewer: Viewer) -> list[str]:
+    """The first three of a preview, each with what the clock does then."""
+    notes = {"gap": "  (the clock goes forward)", "overlap": "  (the clock goes back)"}
+    return [
+        f"{of_fire(fire)}, {viewer.ago(fire['at'])}{notes.get(fire.get('note') or '', '')}"
+        for fire in preview.get("items", [])[:3]
+    ]
 
 
 def when(plan: dict[str, Any] | None) -> str:

@@ -10,6 +10,8 @@ from shlex import quote
 from shutil import which
 from typing import Any, Final
 
+from jobctl.defaults import ADD
+
 _OPERATORS: Final = frozenset(("|", "||", "&&", ";", "&", ">", ">>", "<", "<<", "2>", "2>&1", "&>"))
 _OF_SHELLS: Final = re.compile(r"[\s|&;<>()$`\"'*?\[\]#]")
 _BUILTINS: Final = frozenset(
@@ -21,6 +23,9 @@ _CLOCK: Final = re.compile(
     r"(?:^|[\sTt])([0-9]{1,2}):([0-9]{2})(?::[0-9]{2})?(?:\s+([A-Za-z_]+/[A-Za-z0-9_+/-]+|UTC|GMT))?$"
 )
 _FIRES: Final = 50
+#: 2^40 times the shortest delay is longer than any cap.
+_DOUBLINGS_MAX: Final = 40
+_SENDMAIL: Final = "/usr/sbin:/usr/lib"
 _ROOT_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _USER_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 
@@ -35,7 +40,8 @@ def slips(body: Body, *, uid: int, environ: Mapping[str, str]) -> list[str]:
     if command:
         path = body.get("env", {}).get("PATH") or _login_path(uid)
         found += _of_command(command, folder=body.get("cwd") or home, path=path, in_home=not body.get("cwd"))
-    return [*found, *_jitter(body.get("schedule", {}))]
+    plan = body.get("schedule") or {}
+    return [*found, *_jitter(plan), *_waits(body, plan), *_untold(body), *_no_mail(body, environ)]
 
 
 def _of_command(command: Sequence[str], *, folder: str, path: str, in_home: bool) -> Iterator[str]:
@@ -95,6 +101,46 @@ def _jitter(plan: Body) -> Iterator[str]:
         return  # the daemon says what is wrong with it
     if interval_ms is not None and jitter_ms > interval_ms:
         yield f"--jitter {plan['jitter']} is longer than the time between two starts: they may come in any order"
+
+
+def _waits(body: Body, plan: Body) -> Iterator[str]:
+    """A retry that waits is an active run: under skip, starts that come meanwhile are left out."""
+    from jobctl.errors import InvalidInput
+    from jobctl.schedule import format_duration, parse_duration
+
+    retry = body.get("retry") or {}
+    retries = ADD.retries if retry.get("max") is None else retry["max"]
+    if retries < 1 or (body.get("overlap") or ADD.overlap) != "skip" or (body.get("limit") or 1) > 1:
+        return
+    try:
+        base_ms = parse_duration(retry["backoff"]) if retry.get("backoff") else ADD.backoff_ms
+        cap_ms = parse_duration(retry["backoff_max"]) if retry.get("backoff_max") else ADD.backoff_max_ms
+        interval_ms = _interval_ms(plan)
+    except InvalidInput:
+        return  # the daemon says what is wrong with it
+    longest_ms = min(max(cap_ms, base_ms), base_ms << min(retries - 1, _DOUBLINGS_MAX))
+    if interval_ms is not None and longest_ms > interval_ms:
+        yield (
+            f"a retry may wait {format_duration(longest_ms)}, longer than the {format_duration(interval_ms)} between "
+            "two starts: starts that come meanwhile are skipped (--overlap skip)"
+        )
+
+
+def _untold(body: Body) -> Iterator[str]:
+    if body.get("on_failure") == "record" and not body.get("notify"):
+        yield (
+            "nobody will know when it fails: it keeps no dead letter and tells nobody; "
+            "give --notify mail, or leave --on-failure at dead"
+        )
+
+
+def _no_mail(body: Body, environ: Mapping[str, str]) -> Iterator[str]:
+    mail = next((way for way in body.get("notify") or () if way.partition(":")[0] == "mail"), None)
+    if mail and which("sendmail", path=f"{_SENDMAIL}:{environ.get('PATH', '')}") is None:
+        yield (
+            f"--notify {mail}: there is no sendmail on this host, in /usr/sbin or on PATH: nothing can be sent; "
+            "install one, or use --notify exec:COMMAND"
+        )
 
 
 def _interval_ms(plan: Body) -> int | None:

@@ -33,7 +33,7 @@ def test_every_error_of_the_daemon_has_its_exit_code(cli: Cli, daemon: FakeDaemo
         (("lss",), 2, "did you mean ls?"),
         (("daemon",), 2, "run, start, stop, status"),
         (("daemon", "strat"), 2, "did you mean start?"),
-        (("add", "x", "--retries", "3", "--", "true"), 2, "no such option: --retries"),
+        (("add", "x", "--repeats", "3", "--", "true"), 2, "no such option: --repeats"),
         (("ls", "--output", "xml"), 2, "is none of table"),
         (("show",), 2, "missing argument"),
         (("runs", "--limit", "no"), 2, "not a whole number"),
