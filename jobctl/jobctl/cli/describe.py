@@ -7,10 +7,14 @@ from jobctl.cli.table import Cell
 from jobctl.cli.times import Viewer, duration, milliseconds, span, took
 
 _STATE_STYLES = {
-    "failed": "bad", "parked": "bad", "succeeded": "good", "running": "good", "paused": "warn", "skipped": "warn",
-    "cancelled": "warn",
+    "failed": "bad", "dead": "bad", "parked": "bad", "succeeded": "good", "running": "good", "paused": "warn",
+    "skipped": "warn", "cancelled": "warn", "discarded": "warn",
 }  # fmt: skip
 _CLASS_WORDS = {"timed_out": "timed out", "oom": "out of memory", "spawn_error": "could not start"}
+#: Without a word here a failure is told by its exit code or signal.
+_NAMED_CLASSES = (*_CLASS_WORDS, "lost", "interrupted", "cancelled")
+#: So many occurrences skipped in a row are a habit, of which the daemon tells too.
+_HABIT = 3
 
 
 def state(word: str, *, loud: bool = False) -> Cell:
@@ -21,8 +25,15 @@ def state(word: str, *, loud: bool = False) -> Cell:
 
 def job_state(job: dict[str, Any]) -> Cell:
     """The state of a job. One that has not run yet is `new`: nothing says that it is ok."""
+    if job["quarantined"]:
+        return Cell("QUARANTINED", "QUARANT.", "bad")
     fresh = job["state"] == "ok" and not job["last_run"]
     return Cell("new") if fresh else state(job["state"], loud=True)
+
+
+def keeps_skipping(job: dict[str, Any]) -> bool:
+    """Whether its occurrences are skipped again and again."""
+    return int(job["skipping"]) >= _HABIT
 
 
 def signal_name(number: int) -> str:
@@ -32,18 +43,10 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def outcome(run: dict[str, Any]) -> str:
-    """How a run went: `ok`, `exit 1`, `SIGKILL`, `timed out`, `skipped: overlap`, or its state while it is active."""
-    word = str(run["state"])
-    if word == "succeeded":
-        return "ok"
-    if word == "skipped":
-        reason = run.get("reason") or run.get("outcome")
-        return f"skipped: {reason}" if reason and reason != "skipped" else "skipped"
-    if word != "failed":
-        return word
+def failure(run: dict[str, Any]) -> str:
+    """How a run or an attempt failed: `exit 1`, `SIGKILL`, `timed out`."""
     kind = str(run.get("class") or run.get("outcome") or "")
-    if kind in _CLASS_WORDS or kind in ("lost", "interrupted"):
+    if kind in _NAMED_CLASSES:
         return _CLASS_WORDS.get(kind, kind)
     if run.get("signal") is not None:
         return signal_name(int(run["signal"]))
@@ -52,10 +55,37 @@ def outcome(run: dict[str, Any]) -> str:
     return kind or "failed"
 
 
+def outcome(run: dict[str, Any]) -> str:
+    """How a run went: `ok`, `exit 1`, `dead: exit 1`, `skipped: overlap`, or its state while it is active."""
+    word = str(run["state"])
+    if word == "succeeded":
+        return "ok"
+    if word == "skipped":
+        reason = run.get("reason") or run.get("outcome")
+        return f"skipped: {reason}" if reason and reason != "skipped" else "skipped"
+    if word in ("dead", "discarded"):
+        return f"{word}: {failure(run)}"
+    if waits_for_retry(run):
+        return "retrying"
+    return failure(run) if word == "failed" else word
+
+
+def waits_for_retry(run: dict[str, Any]) -> bool:
+    """An attempt failed, and the next one has its time."""
+    return run["state"] in ("scheduled", "ready") and bool(run.get("attempt")) and bool(run.get("class"))
+
+
+def retry(run: dict[str, Any], viewer: Viewer) -> str:
+    """`retry 2 of 3 due in 12s, 03:00:10 CET`, of a run that waits for one."""
+    number, most = int(run["attempt"]), int(run["max_attempts"]) - 1
+    of = f" of {most}" if number <= most else ""
+    return f"retry {number}{of} due {viewer.ago(run['due_at'])}, {viewer.clock(run['due_at'])}"
+
+
 def ended(run: dict[str, Any]) -> str:
     """As `outcome`, and what a table has no room for: why it could not start, who cancelled it."""
     text, reason = outcome(run), str(run.get("reason") or "")
-    if text == _CLASS_WORDS["spawn_error"] and reason:
+    if text.endswith(_CLASS_WORDS["spawn_error"]) and reason:
         return f"{text}: {reason.removeprefix('it could not be started: ')}"
     if text == "cancelled" and reason.startswith("cancelled by "):
         return reason
@@ -83,6 +113,8 @@ def schedule(job: dict[str, Any]) -> str:
         return f"every {duration(plan['every'])}"
     if plan.get("at"):
         return "once"
+    if plan.get("after"):
+        return f"after {plan['after'].removesuffix(':success')}"
     return "on boot" if plan.get("on_boot") else "on start" if plan.get("on_start") else "by hand"
 
 
@@ -92,6 +124,7 @@ def next_run(job: dict[str, Any], viewer: Viewer) -> Cell:
         plan = job.get("schedule") or {}
         waits = job["state"] not in ("paused", "parked")
         event = "next boot" if plan.get("on_boot") else "next start" if plan.get("on_start") else ""
+        event = event or (f"after {plan['after'].partition(':')[0]}" if plan.get("after") else "")
         return Cell(event or ("never" if plan.get("cron") else "") if waits else "")
     relative = viewer.ago(at)
     if relative.endswith("ago"):
@@ -104,8 +137,10 @@ def last_run(job: dict[str, Any], viewer: Viewer) -> Cell:
     if not last:
         return Cell("")
     when = last.get("finished_at")
-    style = "bad" if last["state"] == "failed" else ""
-    return Cell(f"{outcome(last)}, {viewer.ago(when)}" if when else outcome(last), outcome(last), style)
+    style = "bad" if last["state"] in ("failed", "dead") else ""
+    short = outcome(last)
+    texts = [short, viewer.ago(when) if when else "", f"{job['dead']} dead" if job["dead"] > 1 else ""]
+    return Cell(", ".join(text for text in texts if text), short, style)
 
 
 def run_time(run: dict[str, Any], viewer: Viewer) -> str:
@@ -118,17 +153,34 @@ def run_time(run: dict[str, Any], viewer: Viewer) -> str:
     return f"{span((viewer.now_ms - begun_ms) / 1000)} so far"
 
 
-def paused(job: dict[str, Any], viewer: Viewer) -> str:
-    """`by ana 2d03h ago until Mon 06:00 CET: provider down`."""
+def paused(thing: dict[str, Any], viewer: Viewer) -> str:
+    """Of a job, a queue or the daemon: `by ana 2d03h ago until Mon 06:00 CET: provider down`."""
     words = []
-    if job.get("paused_by"):
-        words.append(f"by {job['paused_by']}")
-    if job.get("paused_since"):
-        words.append(viewer.ago(job["paused_since"]))
-    if job.get("paused_until"):
-        words.append(f"until {viewer.clock(job['paused_until'])}")
-    why = f": {job['paused_why']}" if job.get("paused_why") else ""
+    if thing.get("paused_by"):
+        words.append(f"by {thing['paused_by']}")
+    if thing.get("paused_since"):
+        words.append(viewer.ago(thing["paused_since"]))
+    if thing.get("paused_until"):
+        words.append(f"until {viewer.clock(thing['paused_until'])}")
+    why = f": {thing['paused_why']}" if thing.get("paused_why") else ""
     return " ".join(words) + why
+
+
+def held(job: dict[str, Any], viewer: Viewer) -> str:
+    """What keeps a job from being started: `paused by ana …`, `held: its queue mail is paused`; empty: nothing."""
+    if job["quarantined"]:
+        since = f" {viewer.ago(job['paused_since'])}" if job.get("paused_since") else ""
+        why = str(job.get("paused_why") or "").removeprefix("quarantined: ")
+        return f"quarantined{since}" + (f": {why}" if why else "")
+    if job["paused"]:
+        return f"paused {paused(job, viewer)}".rstrip()
+    by = {"queue": f"its queue {job['queue']} is paused", "daemon": "the daemon is paused"}
+    return f"held: {by[job['suspended_by']]}" if job.get("suspended_by") in by else ""
+
+
+def first_line(text: str | None) -> str:
+    """Of what a command printed, for a table."""
+    return (text or "").partition("\n")[0].strip()
 
 
 def size(count: int) -> str:

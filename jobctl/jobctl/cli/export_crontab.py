@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
+from jobctl.cli.options import grouped
 from jobctl.cli.safe import cell
-from jobctl.cli.select import All, Names, Owner, Query, Queue, Selector, State, Tag, named_jobs
+from jobctl.cli.select import Selector, named_jobs
 from jobctl.cli.session import Session
 from jobctl.errors import Conflict, Forbidden
 
@@ -16,17 +17,12 @@ EXAMPLES = (
 )
 
 
+@grouped
 def verb(
     ctx: typer.Context,
-    names: Names = None,
+    which: Selector,
     to: Annotated[str | None, typer.Option("--to", metavar="FILE", help="write here instead of stdout")] = None,
     system: Annotated[bool, typer.Option("--system", help="with a user column, as in /etc/crontab")] = False,
-    query: Query = None,
-    state: State = None,
-    queue: Queue = None,
-    owner: Owner = None,
-    tag: Tag = None,
-    everything: All = False,
 ) -> None:
     """Write jobs as a crontab: schedules, commands, input after %, variables, CRON_TZ.
 
@@ -38,9 +34,8 @@ def verb(
 
     session: Session = ctx.obj
     client = session.reader()
-    selector = Selector(list(names or ()), query, state, queue, owner, tag, everything)
-    asked = selector.names or selector.filters or everything
-    listed = named_jobs(client, selector) if asked else client.jobs()
+    asked = which.names or which.filters or which.all
+    listed = named_jobs(client, which) if asked else client.jobs()
     jobs = [client.job(job["id"]) for job in listed]  # lists carry neither variables nor input
     exported = export(jobs, caller=_caller(session), host_zone=host_zone()[0], system=system)
     if to is not None:

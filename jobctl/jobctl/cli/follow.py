@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from jobctl.cli import describe
 from jobctl.cli.logview import Position
 from jobctl.cli.patience import Patience
 from jobctl.cli.safe import LogFilter
@@ -24,7 +25,7 @@ def is_active(run: Run) -> bool:
 
 
 def until_over(session: Session, client: Client, run: Run, deadline_ms: int | None = None) -> Run:
-    """The run when it is final, or as it is at the deadline (boot milliseconds)."""
+    """The run when it has ended, a dead letter too, or as it is at the deadline (boot milliseconds)."""
     clock = session.world.clock
 
     def left_s() -> int:
@@ -43,12 +44,18 @@ def until_started(session: Session, client: Client, run: Run) -> Run:
     looks = 0
     while is_active(run) and run["state"] != "running":
         if looks == _LOOKS_SILENT:
-            due = session.viewer.both(run["due_at"])
-            session.render.word(f"run {run['id']} of {run['job']} has not started; it is due {due}")
+            session.render.word(f"run {run['id']} of {run['job']} {_awaited(session, run)}")
         looks += 1
         time.sleep(_POLL_S)
         run = patience.ask(lambda ident=run["id"]: client.run(ident))  # type: ignore[misc]
     return run
+
+
+def _awaited(session: Session, run: Run) -> str:
+    if describe.waits_for_retry(run):
+        return f"failed: {describe.failure(run)}; {describe.retry(run, session.viewer)}"
+    waits = f": it {run['reason']}" if str(run["reason"] or "").startswith("waits") else ""
+    return f"has not started; it is due {session.viewer.both(run['due_at'])}{waits}"
 
 
 def follow_log(
@@ -60,7 +67,27 @@ def follow_log(
     attempt: int | None = None,
     offset: int = 0,
 ) -> None:
-    """Write the log from `offset` until its attempt has ended. A break is resumed where it happened.
+    """Write the log from `offset` until its attempt has ended, and then those of further attempts.
+
+    With `attempt` of that one only.
+    """
+    shown = _follow_attempt(session, client, run, write=write, attempt=attempt, offset=offset)
+    patience = Patience(session)
+    while attempt is None:
+        run = patience.ask(lambda ident=run["id"]: client.run(ident))  # type: ignore[misc]
+        if not is_active(run) or (run["state"] == "running" and run["attempt"] == shown):
+            return
+        run = until_started(session, client, run)
+        if run["attempt"] == shown:
+            return
+        session.render.word(f"attempt {run['attempt']}")
+        shown = _follow_attempt(session, client, run, write=write, attempt=run["attempt"], offset=0)
+
+
+def _follow_attempt(
+    session: Session, client: Client, run: Run, *, write: Callable[[bytes], None], attempt: int | None, offset: int
+) -> int:
+    """Until the attempt has ended; its number. A break is resumed where it happened.
 
     An answer also ends when the daemon stops or the log was truncated; the last one is that which was complete already
     when it began.
@@ -82,7 +109,7 @@ def follow_log(
             patience.missed(error)
             continue
         if answer.headers.get("jobctl-log-complete") == "1":
-            return
+            return attempt
         if offset == before:
             time.sleep(_POLL_S)
 

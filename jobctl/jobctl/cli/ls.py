@@ -6,21 +6,23 @@ from typing import Any
 import typer
 
 from jobctl.cli import describe
-from jobctl.cli.select import All, Names, Owner, Query, Queue, Selector, State, Tag, named_jobs
+from jobctl.cli.options import grouped
+from jobctl.cli.select import Selector, named_jobs
 from jobctl.cli.session import Session
 from jobctl.cli.table import Cell, Column
 from jobctl.client.sync import Client
 
 EXAMPLES = (
     ("jobctl ls", ""),
-    ("jobctl ls --state failed", "what needs a look"),
+    ("jobctl ls --state failed,dead,quarantined", "what needs a look"),
     ("jobctl ls -o wide", "also ids, owners, zones and commands"),
     ("jobctl ls -o name --tag nightly", "names only, for a script"),
     ("jobctl ls --json | jq '.items[].next_run_at'", ""),
 )
 FIELDS = (
     "id", "name", "state", "owner", "queue", "schedule.words", "schedule.timezone", "next_run_at", "last_run.id",
-    "last_run.state", "last_run.exit_code", "last_run.finished_at", "target", "tags", "note",
+    "last_run.state", "last_run.exit_code", "last_run.finished_at", "target", "tags", "note", "quarantined", "dead",
+    "skipping", "priority",
 )  # fmt: skip
 _COLUMNS = (
     Column("STATE"),
@@ -37,42 +39,35 @@ _WIDE = (
 )  # fmt: skip
 
 
+@grouped
 def verb(
     ctx: typer.Context,
-    names: Names = None,
-    query: Query = None,
-    state: State = None,
-    queue: Queue = None,
-    owner: Owner = None,
-    tag: Tag = None,
-    everything: All = False,
+    which: Selector,
 ) -> None:
     """List jobs: state, next run, last result. One-shots that are done are left out without --all."""
     session: Session = ctx.obj
     client = session.reader()
-    selector = Selector(list(names or ()), query, state, queue, owner, tag, everything)
-    some = selector.names or selector.filters
-    jobs = named_jobs(client, selector) if some else client.jobs(done=everything or None)
+    jobs = named_jobs(client, which) if which.names or which.filters else client.jobs(done=which.all or None)
     session.render.listing(
         jobs,
         name=lambda job: str(job["name"]),
         fields=FIELDS,
-        show=lambda items: show_table(session, items) if items else _nothing(session, client, selector),
+        show=lambda items: show_table(session, items) if items else _nothing(session, client, which),
     )
 
 
-def _nothing(session: Session, client: Client, selector: Selector) -> None:
-    if selector.filters:
-        said = " ".join(f"{option} {value}" for option, value in zip(_OPTIONS, _values(selector), strict=True) if value)
+def _nothing(session: Session, client: Client, which: Selector) -> None:
+    if which.filters:
+        said = " ".join(f"{option} {value}" for option, value in zip(_OPTIONS, _values(which), strict=True) if value)
         session.render.word(f"no job matches {said}")
-    elif not selector.all and next(client.jobs(limit=1, done=True), None) is not None:
+    elif not which.all and next(client.jobs(limit=1, done=True), None) is not None:
         session.render.word("every job is done: jobctl ls --all shows them")
     else:
         session.render.word('no jobs; add one: jobctl add NAME --cron "0 3 * * *" -- COMMAND')
 
 
-def _values(selector: Selector) -> list[str | None]:
-    return [selector.query, selector.state, selector.queue, selector.owner, selector.tag]
+def _values(which: Selector) -> list[str | None]:
+    return [which.query, which.state, which.queue, which.owner, which.tag]
 
 
 def show_table(session: Session, jobs: list[dict[str, Any]]) -> None:
@@ -82,8 +77,9 @@ def show_table(session: Session, jobs: list[dict[str, Any]]) -> None:
     rows = []
     for job in jobs:
         last = describe.last_run(job, viewer)
-        if job["state"] == "paused":
-            last = Cell(f"paused {describe.paused(job, viewer)}", "paused")
+        held = describe.held(job, viewer)
+        if held:
+            last = Cell(held, held.partition(" ")[0].strip(":"), "bad" if job["quarantined"] else "")
         next_run, state = describe.next_run(job, viewer), describe.job_state(job)
         plan = describe.schedule(job)
         if wide:
@@ -101,6 +97,12 @@ def show_table(session: Session, jobs: list[dict[str, Any]]) -> None:
 
 def _footer(jobs: list[dict[str, Any]]) -> str:
     counts = Counter(str(job["state"]) for job in jobs)
-    parts = [f"{counts[word]} {word}" for word in ("failed", "parked", "running", "paused") if counts[word]]
+    counts["quarantined"] = sum(bool(job["quarantined"]) for job in jobs)
+    counts["paused"] -= counts["quarantined"]
+    words = ("failed", "parked", "quarantined", "running", "paused")
+    parts = [f"{counts[word]} {word}" for word in words if counts[word]]
+    dead, skipping = sum(int(job["dead"]) for job in jobs), sum(map(describe.keeps_skipping, jobs))
+    parts += [f"{dead} dead letter{'' if dead == 1 else 's'}"] if dead else []
+    parts += [f"{skipping} skipping"] if skipping else []
     number = f"{len(jobs)} job" + ("" if len(jobs) == 1 else "s")
     return f"{number}: {', '.join(parts)}" if parts else number

@@ -113,10 +113,10 @@ def code_of_run(run: "dict[str, object]") -> int:
     """The exit code of a run that is over: its command's own where it has one."""
     if run["state"] == "succeeded":
         return OK
-    if run["state"] == "failed" and run.get("class") == "timed_out":
-        return TIMED_OUT
-    if run["state"] != "failed":
+    if run["state"] not in ("failed", "dead"):
         return TROUBLE
+    if run.get("class") == "timed_out":
+        return TIMED_OUT
     if run.get("class") == "spawn_error":
         return NO_PROGRAM if "ENOENT: program " in str(run.get("reason")) else NOT_STARTED
     code, signal = run.get("exit_code"), run.get("signal")

@@ -6,7 +6,8 @@ import typer
 
 from jobctl.cli import describe
 from jobctl.cli.changing import each
-from jobctl.cli.select import All, Names, Owner, Query, Queue, Selector, State, Tag, named_jobs
+from jobctl.cli.options import grouped
+from jobctl.cli.select import Selector, named_jobs
 from jobctl.cli.session import Session, instant
 
 EXAMPLES = (
@@ -15,26 +16,21 @@ EXAMPLES = (
 )
 
 
+@grouped
 def verb(
     ctx: typer.Context,
-    names: Names = None,
+    which: Selector,
     until: Annotated[
         str | None, typer.Option("--until", metavar="TIME", help="resume by itself: `2h`, `06:00`")
     ] = None,
     why: Annotated[
         str | None, typer.Option("--why", "--reason", metavar="TEXT", help="shown wherever the job is")
     ] = None,
-    query: Query = None,
-    state: State = None,
-    queue: Queue = None,
-    owner: Owner = None,
-    tag: Tag = None,
-    everything: All = False,
 ) -> None:
     """Stop starting jobs. What runs goes on; missed times are recorded as skipped."""
     session: Session = ctx.obj
     client = session.writer()
-    jobs = named_jobs(client, Selector(list(names or ()), query, state, queue, owner, tag, everything))
+    jobs = named_jobs(client, which)
     end = instant(session, until, option="--until")
     each(
         session,

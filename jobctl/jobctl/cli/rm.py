@@ -4,11 +4,13 @@ from typing import Annotated
 
 import typer
 
+from jobctl.cli.asking import confirm
 from jobctl.cli.changing import Item, each
+from jobctl.cli.options import grouped
 from jobctl.cli.safe import cell
-from jobctl.cli.select import All, Names, Owner, Query, Queue, Selector, State, Tag, named_jobs
+from jobctl.cli.select import Selector, named_jobs
 from jobctl.cli.session import Session
-from jobctl.errors import Conflict, InvalidInput
+from jobctl.errors import InvalidInput
 
 EXAMPLES = (
     ("jobctl rm backup", "asks first"),
@@ -18,24 +20,19 @@ EXAMPLES = (
 _NAMED_MAX = 5
 
 
+@grouped
 def verb(
     ctx: typer.Context,
-    names: Names = None,
+    which: Selector,
     runs: Annotated[str | None, typer.Option("--runs", metavar="cancel", help="also cancel what is running")] = None,
     yes: Annotated[bool, typer.Option("-y", "--yes", help="do not ask")] = False,
-    query: Query = None,
-    state: State = None,
-    queue: Queue = None,
-    owner: Owner = None,
-    tag: Tag = None,
-    everything: All = False,
 ) -> None:
     """Remove jobs. Runs that have not started are cancelled; those running finish. The history stays."""
     session: Session = ctx.obj
     if runs not in (None, "cancel"):
         raise InvalidInput(f"--runs is cancel or nothing, not {runs!r}", "see jobctl rm --help", field="--runs")
     client = session.writer()
-    jobs = list(named_jobs(client, Selector(list(names or ()), query, state, queue, owner, tag, everything)))
+    jobs = list(named_jobs(client, which))
     if jobs and not yes:
         _ask(session, jobs)
 
@@ -49,8 +46,4 @@ def verb(
 def _ask(session: Session, jobs: list[Item]) -> None:
     shown = ", ".join(cell(job["name"]) for job in jobs[:_NAMED_MAX])
     more = f" and {len(jobs) - _NAMED_MAX} more" if len(jobs) > _NAMED_MAX else ""
-    if not session.world.interactive():
-        raise InvalidInput(f"this removes {shown}{more}, and there is nobody to ask", "say --yes")
-    session.render.word(f"remove {shown}{more}? [y/N]")
-    if session.world.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise Conflict("nothing was removed", "answer y, or say --yes")
+    confirm(session, f"remove {shown}{more}", f"removes {shown}{more}", "removed")

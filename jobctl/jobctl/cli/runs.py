@@ -15,13 +15,13 @@ from jobctl.errors import NotFound
 
 EXAMPLES = (
     ("jobctl runs", "what ran lately"),
-    ("jobctl runs backup --state failed", "when did it fail"),
+    ("jobctl runs backup --state failed,dead", "when did it fail"),
     ("jobctl runs --since 2h", "the last two hours"),
     ("jobctl runs backup --json --limit 1", ""),
 )
 FIELDS = (
     "id", "job", "trigger", "scheduled_at", "started_at", "finished_at", "state", "class", "exit_code", "signal",
-    "reason", "attempt", "late", "key",
+    "reason", "attempt", "late", "key", "replays", "retry_of", "error",
 )  # fmt: skip
 _COLUMNS = (Column("RUN", right=True), Column("JOB", shrinks=8), Column("STARTED", drops=2), Column("TOOK", drops=3),
             Column("RESULT"), Column("TRIGGER", drops=1))  # fmt: skip
@@ -39,9 +39,7 @@ def verb(
     job: Annotated[str | None, typer.Argument(metavar="[JOB]", help="runs of one job", show_default=False)] = None,
     state: Annotated[
         str | None,
-        typer.Option(
-            "--state", metavar="STATE", help="scheduled, ready, running, succeeded, failed, cancelled or skipped"
-        ),
+        typer.Option("--state", metavar="STATE", help="runs in a state: " + ", ".join(RUN_STATES)),
     ] = None,
     since: Annotated[
         str | None, typer.Option("--since", metavar="TIME", help="due at or after: `2h`, `2026-12-01`")

@@ -1,59 +1,63 @@
 """Which jobs a verb is about: the same arguments and options in every verb that takes several."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
+from jobctl.cli import describe
 from jobctl.cli.verbs import JOB_STATES
 from jobctl.client.sync import Client
 from jobctl.client.transport import Json
 from jobctl.errors import Conflict, InvalidInput, NotFound
 
 _PANEL = "Which jobs"
-
-Names = Annotated[
-    list[str] | None, typer.Argument(metavar="JOB…", help="names, ids, or the beginning of a uid", show_default=False)
-]
-Query = Annotated[
-    str | None,
-    typer.Option("-q", "--query", metavar="TEXT", help="jobs whose name or command has it", rich_help_panel=_PANEL),
-]
-State = Annotated[
-    str | None,
-    typer.Option(
-        "--state",
-        metavar="STATE",
-        help="jobs in a state: ok, failed, running, paused, done, parked",
-        rich_help_panel=_PANEL,
-    ),
-]
-Queue = Annotated[str | None, typer.Option("--queue", metavar="NAME", help="jobs of a queue", rich_help_panel=_PANEL)]
-Owner = Annotated[str | None, typer.Option("--owner", metavar="USER", help="jobs of a user", rich_help_panel=_PANEL)]
-Tag = Annotated[str | None, typer.Option("--tag", metavar="TAG", help="jobs with a tag", rich_help_panel=_PANEL)]
-All = Annotated[bool, typer.Option("--all", help="every job, also one-shots that are done", rich_help_panel=_PANEL)]
+#: Words for --state that are no state of a job but hold beside it.
+_MARKS: Final[dict[str, Callable[[Json], bool]]] = {
+    "dead": lambda job: bool(job["dead"]),
+    "quarantined": lambda job: bool(job["quarantined"]),
+    "skipping": describe.keeps_skipping,
+}
 
 
 class Selector(NamedTuple):
     """What was asked for: names, or filters that all must hold."""
 
-    names: list[str]
-    query: str | None = None
-    state: str | None = None
-    queue: str | None = None
-    owner: str | None = None
-    tag: str | None = None
-    all: bool = False
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="JOB…", help="names, ids, or the beginning of a uid", show_default=False),
+    ] = None
+    query: Annotated[
+        str | None,
+        typer.Option("-q", "--query", metavar="TEXT", help="jobs whose name or command has it", rich_help_panel=_PANEL),
+    ] = None
+    state: Annotated[
+        str | None,
+        typer.Option(
+            "--state",
+            metavar="STATE",
+            help="jobs in a state: ok, failed, running, paused, done, parked, dead, quarantined, skipping",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    queue: Annotated[
+        str | None, typer.Option("--queue", metavar="NAME", help="jobs of a queue", rich_help_panel=_PANEL)
+    ] = None
+    owner: Annotated[
+        str | None, typer.Option("--owner", metavar="USER", help="jobs of a user", rich_help_panel=_PANEL)
+    ] = None
+    tag: Annotated[str | None, typer.Option("--tag", metavar="TAG", help="jobs with a tag", rich_help_panel=_PANEL)] = (
+        None
+    )
+    all: Annotated[
+        bool, typer.Option("--all", help="every job, also one-shots that are done", rich_help_panel=_PANEL)
+    ] = False
 
     @property
     def filters(self) -> dict[str, Any]:
         named = {"q": self.query, "state": self.state, "queue": self.queue, "owner": self.owner, "tag": self.tag}
         return {name: value for name, value in named.items() if value is not None}
-
-    @property
-    def bulk(self) -> bool:
-        return bool(self.filters) or self.all or len(self.names) > 1
 
 
 def named_jobs(client: Client, selector: Selector) -> Iterable[Json]:
@@ -65,13 +69,13 @@ def named_jobs(client: Client, selector: Selector) -> Iterable[Json]:
     if not selector.filters and not selector.all:
         raise InvalidInput("which jobs?", "name them, filter with --state, --tag, --owner, -q, or say --all")
     states = checked_words("--state", selector.state, JOB_STATES)
-    if "running" not in states:
+    also = [holds for mark, holds in _MARKS.items() if mark in states]
+    if not also and "running" not in states:
         return list(client.jobs(done=selector.all or None, **selector.filters))
     # A paused or failing job may have a run too; its one state does not say so.
-    running = {run["job_id"] for run in client.runs(state="running")}
-    filters = {**selector.filters, "state": None}
-    jobs = client.jobs(done=selector.all or None, **filters)
-    return [job for job in jobs if job["state"] in states or job["id"] in running]
+    running = {run["job_id"] for run in client.runs(state="running")} if "running" in states else set()
+    jobs = client.jobs(done=selector.all or None, **{**selector.filters, "state": None})
+    return [job for job in jobs if job["state"] in states or job["id"] in running or any(holds(job) for holds in also)]
 
 
 def checked_words(option: str, text: str | None, known: Sequence[str]) -> list[str]:

@@ -4,11 +4,12 @@ from typing import Annotated, Any
 
 import typer
 
-from jobctl.cli import describe
-from jobctl.cli.added import policies
+from jobctl.cli import attempts, describe
+from jobctl.cli.added import policies, when
+from jobctl.cli.dead import count_words
 from jobctl.cli.select import find_run, named_job, no_such, runs_called
 from jobctl.cli.session import Session
-from jobctl.cli.times import duration, no_time, of_fire, took
+from jobctl.cli.times import duration, no_time, of_fire
 from jobctl.client.sync import Client
 from jobctl.errors import InvalidInput, NotFound
 
@@ -21,8 +22,6 @@ EXAMPLES = (
 _RUNS = 5
 _FIRES = 3
 _INDENT = 13
-#: A new process counts what its parent had, so that a smaller value says nothing of the command.
-_RUNNER_BYTES = 16_000_000
 
 Fact = tuple[str, str]
 
@@ -80,13 +79,15 @@ def _job_facts(session: Session, job: dict[str, Any], preview: dict[str, Any]) -
     if plan is None:
         facts.append(("schedule", "by hand only"))
     else:
-        facts.append(("schedule", f"{describe.schedule(job)}   {plan['words']}, {plan['timezone']}"))
+        facts.append(("schedule", f"{describe.schedule(job)}   {when(plan)}"))
         facts += _extras(plan)
     if job["error"]:
         facts.append(("parked", job["error"]))
-    if job["paused"]:
-        facts.append(("paused", describe.paused(job, viewer)))
-    first = "would be" if job["paused"] else "next"
+    held = describe.held(job, viewer)
+    if held:
+        word, _, text = held.partition(" ")
+        facts.append((word.strip(":"), text))
+    first = "would be" if held else "next"
     for index, fire in enumerate(preview.get("items", ())):
         facts.append((first if index == 0 else "", f"{of_fire(fire)}, {viewer.ago(fire['at'])}"))
     if plan and not preview.get("items") and not job["error"] and not job["last_run"]:
@@ -95,7 +96,7 @@ def _job_facts(session: Session, job: dict[str, Any], preview: dict[str, Any]) -
     given = (("stdin", "stdin"), ("payload", "payload_ref"), ("env file", "env_file"), ("note", "note"))
     facts += [(label, str(job[name])) for label, name in given if job[name]]
     facts += [("env", f"{name}={value}") for name, value in job["env"].items()]
-    facts.append(("umask", f"{job['umask']}   nice {job['nice']}   queue {job['queue']}"))
+    facts.append(("umask", f"{job['umask']}   nice {job['nice']}   queue {job['queue']}   priority {job['priority']}"))
     if job["tags"]:
         facts.append(("tags", " ".join(job["tags"])))
     facts.append(
@@ -104,6 +105,10 @@ def _job_facts(session: Session, job: dict[str, Any], preview: dict[str, Any]) -
             f"{viewer.both(job['created_at'])}   from {job['source']}, version {job['version']}, uid {job['uid']}",
         )
     )
+    if job["dead"]:
+        facts.append(("dead", f"{count_words(job['dead'])}: jobctl dlq ls {job['name']}"))
+    if describe.keeps_skipping(job):
+        facts.append(("skipping", f"{job['skipping']} occurrences in a row: jobctl why {job['name']}"))
     return facts
 
 
@@ -135,8 +140,8 @@ def _show_run(session: Session, client: Client, run: dict[str, Any]) -> None:
         return
     render.flow(f"run {run['id']} of {run['job']}   {describe.ended(run)}")
     _print(session, _run_facts(session, run))
-    for attempt in client.attempts(run["id"]):
-        _print(session, _attempt_facts(session, attempt))
+    _print(session, attempts.facts(client.attempts(run["id"]), session.viewer, state=str(run["state"])))
+    _print(session, _what_next(session, run))
 
 
 def _run_facts(session: Session, run: dict[str, Any]) -> list[Fact]:
@@ -152,28 +157,25 @@ def _run_facts(session: Session, run: dict[str, Any]) -> list[Fact]:
         facts.append(("took", describe.run_time(run, viewer)))
     if run["reason"] and describe.ended(run) == describe.outcome(run):
         facts.append(("reason", run["reason"]))
+    if describe.first_line(run["error"]):
+        facts.append(("error", describe.first_line(run["error"])))
+    if run["retry_of"]:
+        facts.append(("again for", f"run {run['retry_of']}"))
+    if run["replays"]:
+        facts.append(("replays", str(run["replays"])))
     if run["coalesced"]:
         facts.append(("stands for", f"{run['coalesced']} more occurrences"))
-    facts.append(("key", run["key"]))
+    facts.append(("key", run["key"] + (f"   fence {run['fence']}" if run["fence"] else "")))
     return facts
 
 
-def _attempt_facts(session: Session, attempt: dict[str, Any]) -> list[Fact]:
-    words = [f"pid {attempt['pid']}" if attempt["pid"] else "not started"]
-    if attempt["cpu"] is not None:
-        words.append(f"cpu {took(attempt['cpu'])}")
-    if (attempt["max_rss"] or 0) > _RUNNER_BYTES:
-        words.append(f"memory at least {describe.size(attempt['max_rss'])}")
-    if attempt["log_size"] is not None:
-        dropped = f", {describe.size(attempt['log_dropped'])} of it dropped" if attempt["log_dropped"] else ""
-        words.append(f"log {describe.size(attempt['log_size'])}{dropped}")
-    facts = [(f"attempt {attempt['attempt']}", ", ".join(words))]
-    if attempt["detail"]:
-        facts.append(("", attempt["detail"]))
-    facts += [("", f"{name} sent {session.viewer.clock(at)}") for at, name in attempt["signals"]]
-    if attempt["left_behind"]:
-        facts.append(("", "left running: pid " + ", ".join(map(str, attempt["left_behind"]))))
-    return facts
+def _what_next(session: Session, run: dict[str, Any]) -> list[Fact]:
+    """What comes of it, or can be done."""
+    if describe.waits_for_retry(run):
+        return [("next", describe.retry(run, session.viewer)), ("", f"now: jobctl retry {run['id']}")]
+    if run["state"] == "dead":
+        return [("next", f"jobctl dlq show {run['id']}, jobctl dlq replay {run['id']}")]
+    return []
 
 
 def _machine(session: Session, item: dict[str, Any], name: str) -> None:

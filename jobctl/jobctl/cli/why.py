@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from jobctl.cli import describe
+from jobctl.cli.dead import count_words
 from jobctl.cli.fate import Entry, Fate
 from jobctl.cli.select import named_job, no_such, runs_called
 from jobctl.cli.session import Session, instant
@@ -35,8 +36,8 @@ def verb(
 ) -> None:
     """Say why a job ran, ran late, or did not run: for one instant, or for its last occurrences.
 
-    Where nothing was due, also of the occurrences before and after. Times are in the zone of the job, those you give
-    and those you see.
+    Where nothing was due, also of the occurrences before and after; many that did not run for the same reason are one
+    line. Times are in the zone of the job, those you give and those you see.
     """
     session: Session = ctx.obj
     client = session.reader()
@@ -51,7 +52,8 @@ def verb(
     if at is not None:
         entries = fate.around(_last_such(session, at, zone))
     else:
-        entries = fate.since(instant(session, since, past=True, option="--since", zone=zone))
+        begin = instant(session, since, past=True, option="--since", zone=zone)
+        entries = fate.since(begin, together=not session.render.machine)
     _print(session, viewer, found, entries, whole=at is None)
 
 
@@ -108,9 +110,12 @@ def _now(session: Session, viewer: Viewer, job: dict[str, Any], *, nothing: bool
         line("nothing was due in that time")
     if job["error"]:
         line(f"now: parked, its schedule cannot be expanded: {job['error']}")
-    if job["paused"]:
-        line(f"now: paused {describe.paused(job, viewer)}".rstrip())
+    held = describe.held(job, viewer)
+    if held:
+        line(f"now: {held}" + (f"; release: jobctl resume {job['name']}" if job["quarantined"] else ""))
     elif job["next_run_at"]:
         line(f"next: {viewer.full(job['next_run_at'])}, {viewer.ago(job['next_run_at'])}")
     elif not job["schedule"]:
         line(f"it runs by hand only: jobctl run {job['name']}")
+    if job["dead"]:
+        line(f"{count_words(job['dead'])}: jobctl dlq ls {job['name']}")

@@ -1,0 +1,186 @@
+"""`jobctl dlq replay`: dead letters run again, under the same id and key."""
+
+from typing import Annotated, Any, Final
+
+import typer
+
+from jobctl.cli import describe
+from jobctl.cli.asking import confirm
+from jobctl.cli.dead import AT_ONCE_MAX, All, DeadFilter, Wanted, Which, Yes, count_words, parts, wanted
+from jobctl.cli.ending import CommandEnded, Ended, How
+from jobctl.cli.options import grouped
+from jobctl.cli.session import Session
+from jobctl.client.sync import Client
+from jobctl.errors import InvalidInput, NotFound
+
+EXAMPLES = (
+    ("jobctl dlq replay 4812", "one, as it was recorded"),
+    ("jobctl dlq replay import --current --yes", "those of a job, with what it is now"),
+    ("jobctl dlq replay --class timed_out --since 24h --pace 5s --stop-on-failure", "a few at a time; asks first"),
+    ("jobctl dlq replay 4812 --edit", "with another command, environment or input"),
+    ("jobctl dlq replay 4812 --key repair-1", "the same key never does it twice"),
+)
+_HOW: Final = "How"
+_SHOWN: Final = 8
+
+
+@grouped
+def verb(
+    ctx: typer.Context,
+    narrowed: DeadFilter,
+    which: Which = None,
+    everything: All = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, help="at most so many, the oldest first")
+    ] = None,
+    pace: Annotated[
+        str | None,
+        typer.Option("--pace", metavar="DURATION", help="so long between two starts", rich_help_panel=_HOW),
+    ] = None,
+    stop_on_failure: Annotated[
+        bool,
+        typer.Option("--stop-on-failure", help="one after the other, until one dies again", rich_help_panel=_HOW),
+    ] = False,
+    current: Annotated[bool, typer.Option("--current", help="with what the job is now", rich_help_panel=_HOW)] = False,
+    as_recorded: Annotated[
+        bool, typer.Option("--as-recorded", help="with what the job was then (this is so)", rich_help_panel=_HOW)
+    ] = False,
+    edit: Annotated[
+        bool,
+        typer.Option("--edit", help="change its command, input, environment in $EDITOR first", rich_help_panel=_HOW),
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="several, though their last two replays died again", rich_help_panel=_HOW)
+    ] = False,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", "--idempotency-key", metavar="KEY", help="the same key does it once, and answers so"),
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="until they are over; end with the first bad exit code")] = False,
+    yes: Yes = False,
+) -> None:
+    """Replay dead letters. Each keeps its id and its key, gets a higher fence, and its retries anew."""
+    session: Session = ctx.obj
+    if current and as_recorded:
+        raise InvalidInput("--current and --as-recorded exclude each other", "leave one of them out")
+    if pace is not None:
+        from jobctl.cli.draft import duration_ms
+
+        duration_ms("--pace", pace)
+    client = session.writer()
+    chosen = wanted(session, client, which, narrowed, every=everything)
+    how: dict[str, Any] = {"pace": pace, "stop_on_failure": stop_on_failure, "current": current, "force": force}
+    how = {name: value for name, value in how.items() if value}
+    if edit:
+        how["edit"] = _edit(session, client, chosen)
+        if not how["edit"]:
+            del how["edit"]
+            session.render.word("nothing was changed; it is replayed as it is")
+    bodies = _bodies(session, client, chosen, limit, keyed=key is not None, yes=yes)
+    if len(bodies) > 1 and (pace or stop_on_failure):
+        raise InvalidInput(f"--pace and --stop-on-failure go with up to {AT_ONCE_MAX}", f"say --limit {AT_ONCE_MAX}")
+    answers = [client.replay({**body, **how}, key) for body in bodies]
+    done = _together(answers)
+    _print(session, chosen, done, quiet=wait)
+    if wait:
+        _wait(session, client, done["replayed"])
+    if done["skipped"] and not done["replayed"]:
+        raise NotFound(_refused(done["skipped"][0]), "see jobctl dlq ls --runs")
+    if done["skipped"]:
+        raise Ended(How.PARTLY)
+
+
+def _bodies(
+    session: Session, client: Client, chosen: Wanted, limit: int | None, *, keyed: bool, yes: bool
+) -> list[dict[str, Any]]:
+    """What is sent: the runs that a person was asked about, by their ids.
+
+    Under a key it is the filter itself, so that a repetition asks for the same.
+    """
+    capped = {"limit": limit} if limit is not None else {}
+    if not chosen.bulk:
+        return [{**chosen.fields, **capped}]
+    found = [run["id"] for run in client.dead(**chosen.filters)]
+    ids = found[::-1][:limit]
+    if ids and not yes:
+        text = count_words(len(ids))
+        confirm(session, f"replay {text}", f"replays {text}", "replayed")
+    return [{**chosen.fields, **capped}] if keyed else [{"ids": part} for part in parts(ids)]
+
+
+def _together(answers: list[dict[str, Any]]) -> dict[str, Any]:
+    """Several answers as one; its batch is the last."""
+    return {
+        "batch": answers[-1]["batch"] if answers else None,
+        "replayed": [ident for answer in answers for ident in answer["replayed"]],
+        "skipped": [skipped for answer in answers for skipped in answer["skipped"]],
+    }
+
+
+def _print(session: Session, chosen: Wanted, done: dict[str, Any], *, quiet: bool) -> None:
+    render, ids = session.render, done["replayed"]
+    if render.output in {"json", "ndjson"}:
+        render.json(done)
+    elif render.machine:
+        render.names(map(str, ids))
+    elif ids:
+        shown = " ".join(map(str, ids[:_SHOWN])) + (" …" if len(ids) > _SHOWN else "")
+        if len(ids) == 1:
+            render.line(f"replayed run {ids[0]}, under its key")
+            follow = f"jobctl log {ids[0]} -f"
+        else:
+            render.line(f"replayed {count_words(len(ids))}: {shown}")
+            follow = "jobctl runs --state scheduled,ready,running"
+        if render.out.terminal and not quiet:
+            render.word(f"watch: {follow}")
+    elif chosen.bulk and not done["skipped"]:
+        render.word("no dead letter matches")
+    if ids:
+        for skipped in done["skipped"]:
+            render.word(f"failed: {_refused(skipped)}")
+
+
+def _refused(skipped: dict[str, Any]) -> str:
+    return f"run {skipped['id']} was not replayed: {skipped['reason']}"
+
+
+def _wait(session: Session, client: Client, ids: list[int]) -> None:
+    """As `jobctl wait` does; words only, the data were printed."""
+    from jobctl.cli.follow import until_over
+
+    over = [until_over(session, client, client.run(ident)) for ident in ids]
+    for run in over:
+        taken = describe.run_time(run, session.viewer)
+        session.render.word(
+            f"run {run['id']} of {run['job']}: {describe.ended(run)}" + (f" after {taken}" if taken else "")
+        )
+    bad = [run for run in over if run["state"] != "succeeded"]
+    if bad:
+        raise CommandEnded(bad[0])
+
+
+def _edit(session: Session, client: Client, chosen: Wanted) -> dict[str, Any]:
+    """What a person changes of the work of one dead letter."""
+    from jobctl.cli.edited_work import as_text, changes
+    from jobctl.cli.editor import edited
+
+    ids = chosen.fields.get("ids", ())
+    if len(ids) != 1:
+        raise InvalidInput("--edit is for one run", "name it by its id", field="--edit")
+    run = client.run(ids[0])
+    if run["state"] != "dead":
+        raise NotFound(f"run {ids[0]} is no dead letter: {describe.ended(run)}", "see jobctl dlq ls --runs")
+    job = client.job(run["job_id"])
+    about = [f"Run {run['id']} of {run['job']}: what it is replayed with, this once.",
+             "What you leave as it is stays as it was recorded. Without a command nothing is replayed."]  # fmt: skip
+    if job["version"] != run["version"]:
+        about.append(f"Shown is version {job['version']} of the job; the run was recorded with {run['version']}.")
+    text = as_text(job, about)
+    while True:
+        text = edited(text, session.world.environ)
+        try:
+            return changes(job, text)
+        except InvalidInput as error:
+            if not session.world.interactive():
+                raise
+            confirm(session, f"{error.message}; edit it again", "", "replayed")

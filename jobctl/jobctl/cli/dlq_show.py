@@ -1,0 +1,91 @@
+"""`jobctl dlq show`: one dead letter, all that is needed to decide about it."""
+
+from typing import Annotated, Any, Final
+
+import typer
+
+from jobctl.cli import attempts, describe
+from jobctl.cli.safe import LogFilter
+from jobctl.cli.session import Session
+from jobctl.cli.tail import tail_offset
+from jobctl.client.sync import Client
+from jobctl.errors import Conflict, InvalidInput, JobctlError, NotFound
+
+EXAMPLES = (("jobctl dlq show 4812", ""), ("jobctl dlq show 4812 --json | jq .attempts", ""))
+_INDENT: Final = 13
+_LINES: Final = 10
+_LINE_BYTES_MAX: Final = 16_384
+
+
+def verb(
+    ctx: typer.Context, run: Annotated[str, typer.Argument(metavar="RUN", help="the id of a dead letter")]
+) -> None:
+    """Show one dead letter: why, its attempts, the end of its log, and what can be done."""
+    session: Session = ctx.obj
+    client, render = session.reader(), session.render
+    found = _dead(client, run)
+    tries = client.attempts(found["id"])
+    if render.output in {"json", "ndjson"}:
+        render.json({**found, "attempts": tries})
+        return
+    if render.machine:
+        render.names([str(found["id"])])
+        return
+    render.flow(f"run {found['id']} of {found['job']}   DEAD: {describe.failure(found)}")
+    facts = [*_facts(session, found), *attempts.facts(tries, session.viewer, state=str(found["state"]))]
+    for label, text in facts:
+        render.fact(f"  {label}", text, _INDENT)
+    _show_log(session, client, found)
+    for command, comment in _next(found):
+        render.fact(f"  {command}", comment, 2 * _INDENT + 6)
+
+
+def _dead(client: Client, text: str) -> dict[str, Any]:
+    if not text.isdigit():
+        raise InvalidInput(f"{text!r} is not the id of a run", f"find it with jobctl dlq ls {text} --runs")
+    try:
+        run = client.run(text)
+    except NotFound as error:
+        raise NotFound(f"there is no run {text}", "see jobctl dlq ls --runs") from error
+    if run["state"] != "dead":
+        raise Conflict(f"run {text} is no dead letter: {describe.ended(run)}", f"see jobctl show {text} --run")
+    return run
+
+
+def _facts(session: Session, run: dict[str, Any]) -> list[tuple[str, str]]:
+    viewer = session.viewer
+    facts = [("died", viewer.both(run["finished_at"])), ("reason", run["reason"] or describe.failure(run))]
+    if run["class"]:
+        facts.append(("class", run["class"]))
+    if describe.first_line(run["error"]):
+        facts.append(("error", describe.first_line(run["error"])))
+    facts.append(("for", f"{viewer.full(run['scheduled_at'])}, trigger {run['trigger']}, version {run['version']}"))
+    facts.append(("replays", str(run["replays"]) if run["replays"] else "none"))
+    facts.append(("key", f"{run['key']}   fence {run['fence']}"))
+    facts.append(("alike", f"jobctl dlq ls --runs --fingerprint {run['fingerprint']}"))
+    return facts
+
+
+def _show_log(session: Session, client: Client, run: dict[str, Any]) -> None:
+    """Its last lines, safe on any terminal. One that is gone, or was never begun, is no error here."""
+    render = session.render
+    try:
+        data = client.log(run["id"], offset=tail_offset(client, run["id"], None, _LINES)).read()
+    except JobctlError as error:
+        render.fact("  log", error.message, _INDENT)
+        return
+    lines = LogFilter().feed(data[-_LINE_BYTES_MAX:], final=True).splitlines()
+    render.fact("  log", "" if lines else "it printed nothing", _INDENT)
+    for line in lines:
+        render.line(f"    {line}")
+
+
+def _next(run: dict[str, Any]) -> list[tuple[str, str]]:
+    ident, job = run["id"], run["job"]
+    return [
+        (f"jobctl log {ident}", "all that it printed"),
+        (f"jobctl dlq replay {ident}", "run it again, as it was recorded, under its key"),
+        (f"jobctl dlq replay {ident} --current", f"with what {job} is now"),
+        (f"jobctl dlq replay {ident} --edit", "with another command, environment or input"),
+        (f"jobctl dlq discard {ident}", "give it up"),
+    ]
