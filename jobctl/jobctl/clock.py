@@ -15,6 +15,10 @@ class Clock(Protocol):
         """Milliseconds since boot, suspend included (CLOCK_BOOTTIME): never steps."""
         ...
 
+    def awake_ms(self) -> int:
+        """The same without the time that the machine slept (CLOCK_MONOTONIC)."""
+        ...
+
 
 class SystemClock:
     """The machine's clocks."""
@@ -24,3 +28,6 @@ class SystemClock:
 
     def boot_ms(self) -> int:
         return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
+
+    def awake_ms(self) -> int:
+        return time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1_000_000

@@ -15,6 +15,8 @@ from jobctl_daemon.rows import (
     Caller,
     Cancelled,
     Claim,
+    ClockState,
+    ClockStep,
     Counts,
     Created,
     DeadFilter,
@@ -56,6 +58,41 @@ class Store(Protocol):
     async def set_meta(self, values: dict[str, str]) -> None: ...
     async def take_epoch(self, node: str, now_ms: int) -> int:
         """Raises and returns the epoch: called once by each daemon that takes the store over."""
+        ...
+
+    # ── the wall clock ──────────────────────────────────────────────
+    async def clock(self) -> ClockState:
+        """What is known of the wall clock, without a write: every event is a sign of life."""
+        ...
+
+    async def seen(self, now_ms: int) -> None:
+        """A sign of life by itself, at a clean stop."""
+        ...
+
+    async def stepped(self, step: ClockStep, epoch: int) -> int | None:
+        """The clock was set. Returns the generation; None under an old epoch.
+
+        Set back it is a new one: fences stay above what the clock has shown, what waits for its start keeps the time
+        that it had left, and `clock().back` is the step until `aimed` is called.
+        """
+        ...
+
+    async def ahead(self, now_ms: int, after: int, limit: int) -> list[DueJob]:
+        """Jobs whose cursor is handled through a time after now, ordered by id, after an id."""
+        ...
+
+    async def aim(self, aims: Sequence[Expansion], now_ms: int, epoch: int) -> int:
+        """Places cursors where they are told to, also back, by compare-and-set; rows; no runs. Returns how many."""
+        ...
+
+    async def aimed(self) -> None:
+        """No cursor is left to be aimed after the step back."""
+        ...
+
+    async def covered(self, job_ids: Sequence[int], now_ms: int) -> dict[int, int]:
+        """Until when the occurrences of these jobs have their rows in whatever generation, up to now, or beyond it
+        where somebody asked to skip; at least from the beginning of their schedule. A job that is not in it: unknown.
+        """
         ...
 
     # ── jobs ──────────────────────────────────────────────

@@ -8,8 +8,12 @@ from jobctl_daemon.store.sqlite.statements import load
 SQL = load("meta")
 
 EPOCH: Final = "epoch"
-#: The latest `now` a claim was told of, in ms: fences never fall below it, whatever the clock does.
+#: The latest wall time that the clock has shown since it was last set back, as far as a claim or a clean stop told.
 WATERMARK: Final = "watermark_ms"
+#: What it had shown before: fences never fall below it, whatever the clock does.
+FENCE_FLOOR: Final = "fence_floor_ms"
+#: How often the clock was set back.
+GENERATION: Final = "generation"
 #: The newest finished run that retention has seen.
 TIDIED: Final = "tidied_through"
 
@@ -35,11 +39,22 @@ def holds_epoch(connection: sqlite3.Connection, epoch: int) -> bool:
 
 
 def raise_watermark(connection: sqlite3.Connection, now_ms: int) -> int:
-    """The higher one of the watermark and now, which is the new watermark."""
+    """The higher one of the watermark and now is the new watermark. Returns what fences must not fall below."""
     before = _number(connection, WATERMARK)
     if now_ms > before:
         write(connection, {WATERMARK: str(now_ms)})
-    return max(before, now_ms)
+    return max(before, now_ms, _number(connection, FENCE_FLOOR))
+
+
+def lower_watermark(connection: sqlite3.Connection, seen_ms: int, now_ms: int) -> None:
+    """The clock was set back from `seen_ms`: the watermark counts from now, the floor of the fences stays up."""
+    floor = max(seen_ms, _number(connection, WATERMARK), _number(connection, FENCE_FLOOR))
+    write(connection, {WATERMARK: str(now_ms), FENCE_FLOOR: str(floor)})
+
+
+def drop(connection: sqlite3.Connection, key: str) -> None:
+    """Forgets a note."""
+    connection.execute(SQL.drop, (key,))
 
 
 def get(connection: sqlite3.Connection, key: str) -> str | None:

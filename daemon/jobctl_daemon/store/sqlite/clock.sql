@@ -1,0 +1,48 @@
+-- name: newest_event
+-- When the newest event was written.
+SELECT (SELECT at_ms FROM events ORDER BY id DESC LIMIT 1);
+
+-- name: shift_due
+-- What was due, what has been started before, what its schedule asked for, and what was put off for a while: all of it
+-- keeps its place before or after the present moment.
+UPDATE runs SET due_ms = due_ms - :by_ms
+WHERE (state = 'scheduled' OR state = 'ready')
+  AND (due_ms <= :from_ms + :put_off_ms OR fence > 0 OR trigger <> 'manual');
+
+-- name: shift_window
+-- The last instant to start goes with the clock.
+UPDATE runs SET start_by_ms = start_by_ms - :by_ms
+WHERE (state = 'scheduled' OR state = 'ready') AND start_by_ms IS NOT NULL;
+
+-- name: ahead
+-- Cursors beyond now that can be expanded, in order of their jobs.
+SELECT d.job_id, d.uid, d.name, d.version, d.schedule, d.policies, d.next_nominal, d.handled_ms, d.revision,
+       d.created_ms, d.suspended_since, d.resuming, d.quarantined, d.generation
+FROM cursors c CROSS JOIN due_jobs d ON d.job_id = c.job_id
+WHERE c.job_id > :after AND c.handled_ms > :now_ms AND c.error IS NULL
+ORDER BY c.job_id LIMIT :limit;
+
+-- name: aim
+-- A cursor's place, earlier or later, if nobody moved it meanwhile.
+UPDATE cursors SET next_nominal = ?, handled_ms = ?, revision = revision + 1
+WHERE job_id = ? AND revision = ? AND error IS NULL;
+
+-- name: covered
+-- The newest row of the schedule up to now, single or a range; what somebody asked to skip; else the schedule's own
+-- beginning. Rows that a wrong clock made in times to come are none.
+SELECT nullif(max(
+    coalesce((SELECT o.to_ms FROM occurrences o
+              WHERE o.job_id = :job_id AND o.from_ms <= :now_ms AND o.to_ms <= :now_ms
+                AND (substr(o.key, 1, 2) = 's:' OR substr(o.key, 1, 2) = 'r:')
+              ORDER BY o.from_ms DESC LIMIT 1), -4611686018427387904),
+    coalesce((SELECT max(o.to_ms) FROM occurrences o
+              WHERE o.job_id = :job_id AND o.count > 1 AND o.to_ms <= :now_ms), -4611686018427387904),
+    coalesce((SELECT max(o.to_ms) FROM occurrences o
+              WHERE o.job_id = :job_id AND o.from_ms > :now_ms AND o.reason = 'asked' AND o.at_ms <= :now_ms),
+             -4611686018427387904),
+    coalesce((SELECT max(o.to_ms) FROM occurrences o
+              WHERE o.job_id = :job_id AND o.count > 1 AND o.to_ms > :now_ms AND o.from_ms <= :now_ms
+                AND o.reason = 'asked' AND o.at_ms <= :now_ms), -4611686018427387904),
+    coalesce((SELECT v.from_ms FROM jobs j JOIN schedule_versions v ON v.job_id = j.id AND v.version = j.version
+              WHERE j.id = :job_id AND v.from_ms <= :now_ms), -4611686018427387904)),
+    -4611686018427387904);
