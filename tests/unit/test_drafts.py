@@ -8,10 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobctl.errors import InvalidInput
-from jobctl.model import JobDraft, RunDraft, ScheduleSpec
-from jobctl.states import Misfire, Overlap
-from jobctl_daemon.drafts import Checked, Circumstances, checked_job, checked_run, due_at, made_name
-from jobctl_daemon.schedules import ByHand, schedule_of
+from jobctl.model import EditedWork, Execution, JobDraft, RunDraft, ScheduleDraft, ScheduleSpec
+from jobctl.states import After, FailureClass, Misfire, OnFailure, Overlap
+from jobctl_daemon.drafts import (
+    Checked,
+    Circumstances,
+    after_of,
+    checked_job,
+    checked_queue,
+    checked_run,
+    due_at,
+    edited_work,
+    made_name,
+)
+from jobctl_daemon.schedules import AfterJob, ByHand, schedule_of
 
 NOW = 1_800_000_000_000  # 2027-01-15 08:00 UTC
 HOUR = 3_600_000
@@ -52,6 +62,10 @@ def test_the_defaults_are_those_that_add_prints() -> None:
     assert (rules.timeout_ms, rules.grace_ms, rules.late_after_ms) == (None, 10_000, 10_000)
     assert (rules.log_max, work.umask, work.nice, work.user, work.cwd) == (10_000_000, 0o022, 0, None, None)
     assert (spec.schedule.timezone, spec.schedule.words) == ("Europe/Berlin", "every day at 03:00")
+    assert (rules.retries, rules.lost_retries, rules.on_failure) == (3, 3, OnFailure.DEAD)
+    assert (rules.backoff_ms, rules.backoff_max_ms, rules.no_retry_on) == (10_000, HOUR, [])
+    assert (rules.on_lost, rules.overlap_queue, rules.limit, rules.notify) == ("retry", 1, None, [])
+    assert (spec.queue, spec.priority) == ("default", 0)
     assert (spec.source, spec.paused, spec.hidden, work.path) == ("api", False, False, "/usr/bin:/bin")
 
 
@@ -294,6 +308,224 @@ def test_repeated_tags_are_one() -> None:
     assert check(tags=["b", "a", "b"]).spec.policies.tags == ["b", "a"]
 
 
+# ── when it fails ──────────────────────────────────────────────
+
+
+def test_a_retry_is_as_it_was_asked_for() -> None:
+    asked = {"max": 1000, "backoff": "1m", "backoff_max": "1h", "no_retry_on": [64, "oom", "3", 64], "lost": 0}
+    rules = check(retry={**asked, "on_lost": "ask:was-it-done $JOBCTL_RUN_KEY"}, on_failure="record").spec.policies
+    assert (rules.retries, rules.backoff_ms, rules.backoff_max_ms, rules.lost_retries) == (1000, 60_000, HOUR, 0)
+    assert rules.no_retry_on == ["64", "oom", "3"]
+    assert rules.on_lost == "ask:was-it-done $JOBCTL_RUN_KEY"
+    assert rules.on_failure is OnFailure.RECORD
+
+
+def test_no_retries_leave_the_budget_for_losses() -> None:
+    rules = check(retry={"max": 0}).spec.policies
+    assert (rules.retries, rules.lost_retries) == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("retry", "delays_ms"),
+    [
+        ({"backoff": "2h"}, (2 * HOUR, 2 * HOUR)),
+        ({"backoff_max": 5}, (5000, 5000)),
+        ({"backoff_max": "2h"}, (10_000, 2 * HOUR)),
+        ({"backoff": 0.001}, (1, HOUR)),
+        ({"backoff": 7, "backoff_max": 7}, (7000, 7000)),
+    ],
+)
+def test_a_delay_that_is_given_moves_the_default_of_the_other(retry: dict[str, Any], delays_ms: Any) -> None:
+    rules = check(retry=retry).spec.policies
+    assert (rules.backoff_ms, rules.backoff_max_ms) == delays_ms
+
+
+@pytest.mark.parametrize("word", [word for word in FailureClass if word is not FailureClass.CANCELLED])
+def test_every_class_that_would_be_retried_can_be_hopeless(word: FailureClass) -> None:
+    assert check(retry={"no_retry_on": [word.value]}).spec.policies.no_retry_on == [word.value]
+
+
+@pytest.mark.parametrize(
+    ("text", "priority"),
+    [("high", -5), ("normal", 0), ("low", 5), (-9, -9), (9, 9), ("-3", -3), ("+2", 2), (0, 0)],
+)
+def test_a_priority_is_a_number_or_a_word(text: int | str, priority: int) -> None:
+    assert check(priority=text).spec.priority == priority
+
+
+@pytest.mark.parametrize("name", ["a", "mail", "größe", "a@b:c/d+e.f-g", "_", "x" * 64])
+def test_queues_have_names(name: str) -> None:
+    assert check(queue=name).spec.queue == checked_queue(name) == name
+
+
+def test_those_who_are_told_are_told_once() -> None:
+    told = ["mail", "mail:ops@example.org", "exec:notify-send 'no good'", "mail"]
+    assert check(notify=told).spec.policies.notify == told[:3]
+
+
+def test_limits_are_taken_up_to_their_bounds() -> None:
+    rules = check(limit=10_000, overlap="queue", overlap_queue=1000).spec.policies
+    assert (rules.limit, rules.overlap_queue, rules.active_max) == (10_000, 1000, 10_000)
+    assert check(retry={"lost": 1000}).spec.policies.lost_retries == 1000
+    assert len(check(notify=[f"mail:a{n}@b" for n in range(8)]).spec.policies.notify) == 8
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"retry": {"max": -1}}, "retry.max"),
+        ({"retry": {"max": 1001}}, "retry.max"),
+        ({"retry": {"max": 10**30}}, "retry.max"),
+        ({"retry": {"lost": -1}}, "retry.lost"),
+        ({"retry": {"lost": 1001}}, "retry.lost"),
+        ({"retry": {"backoff": 0}}, "retry.backoff"),
+        ({"retry": {"backoff": 0.0001}}, "retry.backoff"),
+        ({"retry": {"backoff": -1}}, "retry.backoff"),
+        ({"retry": {"backoff": "soon"}}, "retry.backoff"),
+        ({"retry": {"backoff": 10**12}}, "retry.backoff"),
+        ({"retry": {"backoff_max": 0}}, "retry.backoff_max"),
+        ({"retry": {"backoff_max": "never"}}, "retry.backoff_max"),
+        ({"retry": {"backoff": 11, "backoff_max": 10}}, "retry.backoff_max"),
+        ({"retry": {"no_retry_on": [0]}}, "retry.no_retry_on"),
+        ({"retry": {"no_retry_on": [256]}}, "retry.no_retry_on"),
+        ({"retry": {"no_retry_on": [-1]}}, "retry.no_retry_on"),
+        ({"retry": {"no_retry_on": ["cancelled"]}}, "retry.no_retry_on"),
+        ({"retry": {"no_retry_on": ["٣"]}}, "retry.no_retry_on"),
+        ({"retry": {"no_retry_on": ["1\n"]}}, "retry.no_retry_on"),
+        ({"retry": {"no_retry_on": [1] * 1000}}, "retry.no_retry_on"),
+        ({"retry": {"on_lost": "ignore"}}, "retry.on_lost"),
+        ({"retry": {"on_lost": "retry:3"}}, "retry.on_lost"),
+        ({"retry": {"on_lost": "ask:"}}, "retry.on_lost"),
+        ({"retry": {"on_lost": "ask: \n"}}, "retry.on_lost"),
+        ({"retry": {"on_lost": "ask:a\0b"}}, "retry.on_lost"),
+        ({"retry": {"on_lost": "ask:" + "x" * 131_072}}, "retry.on_lost"),
+        ({"limit": 0}, "limit"),
+        ({"limit": 10_001}, "limit"),
+        ({"overlap": "queue", "overlap_queue": 0}, "overlap_queue"),
+        ({"overlap": "queue", "overlap_queue": 1001}, "overlap_queue"),
+        ({"overlap_queue": 1}, "overlap_queue"),
+        ({"overlap": "replace", "overlap_queue": 2}, "overlap_queue"),
+        ({"queue": ""}, "queue"),
+        ({"queue": "-x"}, "queue"),
+        ({"queue": "a b"}, "queue"),
+        ({"queue": ".."}, "queue"),
+        ({"queue": "a\n"}, "queue"),
+        ({"queue": "x" * 65}, "queue"),
+        ({"priority": 10}, "priority"),
+        ({"priority": -10}, "priority"),
+        ({"priority": "10"}, "priority"),
+        ({"priority": "urgent"}, "priority"),
+        ({"priority": ""}, "priority"),
+        ({"notify": ["sms"]}, "notify"),
+        ({"notify": ["mail:"]}, "notify"),
+        ({"notify": ["mail:-oQ/tmp"]}, "notify"),
+        ({"notify": ["mail:a b"]}, "notify"),
+        ({"notify": ["mail:a\u00a0b"]}, "notify"),
+        ({"notify": ["mail:a\nBcc:b"]}, "notify"),
+        ({"notify": ["mail:a\x7f"]}, "notify"),
+        ({"notify": ["mail:" + "a" * 321]}, "notify"),
+        ({"notify": ["exec:"]}, "notify"),
+        ({"notify": ["exec:  "]}, "notify"),
+        ({"notify": ["exec:a\0b"]}, "notify"),
+        ({"notify": ["exec:" + "x" * 131_072]}, "notify"),
+        ({"notify": [f"mail:a{n}@b" for n in range(9)]}, "notify"),
+    ],
+)
+def test_a_policy_that_cannot_be_is_refused(fields: dict[str, Any], field: str) -> None:
+    assert refused(**fields).field == field
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"retry": {"max": True}},
+        {"retry": {"max": "3"}},
+        {"retry": {"no_retry_on": [1.5]}},
+        {"retry": {"tries": 3}},
+        {"on_failure": "panic"},
+        {"limit": "two"},
+        {"notify": "mail"},
+        {"priority": 1.5},
+    ],
+)
+def test_a_value_of_the_wrong_type_is_no_draft(fields: dict[str, Any]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        draft(**fields)
+
+
+# ── after another job ──────────────────────────────────────────────
+
+BACKUP = (7, "backup")
+
+
+@pytest.mark.parametrize(
+    ("text", "job", "on"),
+    [
+        ("backup", "backup", After.SUCCESS),
+        ("backup:success", "backup", After.SUCCESS),
+        ("backup:failure", "backup", After.FAILURE),
+        ("backup:any", "backup", After.ANY),
+        ("etc:php:2", "etc:php:2", After.SUCCESS),
+        ("x:failure:success", "x:failure", After.SUCCESS),
+        ("backup:", "backup:", After.SUCCESS),
+        ("backup:ANY", "backup:ANY", After.SUCCESS),
+        ("17", "17", After.SUCCESS),
+    ],
+)
+def test_a_job_may_come_after_another(text: str, job: str, on: After) -> None:
+    assert after_of(ScheduleDraft(after=text)) == (job, on)
+
+
+def test_nothing_comes_after_nothing() -> None:
+    assert after_of(None) is None
+    assert after_of(ScheduleDraft(cron="@daily")) is None
+
+
+@pytest.mark.parametrize(
+    ("on", "words"),
+    [("success", "after backup succeeds"), ("failure", "after backup fails"), ("any", "after backup ends")],
+)
+def test_what_comes_after_is_said_in_words(on: str, words: str) -> None:
+    checked = checked_job(draft(schedule={"after": f"backup:{on}"}), here(upstream=BACKUP, host_tz_known=False))
+    spec = checked.spec.schedule
+    assert (spec.after_job, spec.after_on, spec.words) == (7, After(on), words)
+    assert (checked.next_ms, checked.warnings) == (None, ())
+    schedule = schedule_of(spec)
+    assert (str(schedule), schedule.next_after(NOW)) == (words, None)
+    assert isinstance(schedule, AfterJob)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "field"),
+    [
+        ({"after": ""}, "schedule.after"),
+        ({"after": ":any"}, "schedule.after"),
+        ({"after": "a\nb"}, "schedule.after"),
+        ({"after": "x" * 256}, "schedule.after"),
+        ({"after": "backup", "cron": "@daily"}, "schedule"),
+        ({"after": "backup", "every": "1m"}, "schedule"),
+        ({"after": "backup", "at": "in 1m"}, "schedule"),
+        ({"after": "backup", "on_boot": True}, "schedule"),
+        ({"after": "backup", "on_start": True}, "schedule"),
+        ({"after": "backup", "jitter": 1}, "schedule.jitter"),
+    ],
+)
+def test_what_comes_after_has_no_other_schedule(schedule: dict[str, Any], field: str) -> None:
+    assert refused(here(upstream=BACKUP), schedule=schedule).field == field
+
+
+def test_a_single_run_is_not_after_another_job_too() -> None:
+    assert refused(here(upstream=BACKUP), run_at="in 1h", schedule={"after": "backup"}).field == "run_at"
+
+
+def test_the_job_it_comes_after_must_have_been_found() -> None:
+    assert refused(schedule={"after": "backup"}).field == "schedule.after"
+
+
+def test_a_stored_schedule_without_words_names_the_job_by_its_id() -> None:
+    assert str(schedule_of(ScheduleSpec(timezone="UTC", after_job=7))) == "after job 7 succeeds"
+
+
 # ── runs by hand ──────────────────────────────────────────────
 
 
@@ -303,6 +535,45 @@ def test_an_adhoc_run_has_a_hidden_job_without_a_schedule() -> None:
     assert (spec.hidden, spec.name, due_ms) == (True, "date", NOW)
     assert isinstance(schedule_of(spec.schedule), ByHand)
     assert (spec.execution.cwd, spec.policies.timeout_ms, spec.policies.overlap) == ("/srv", HOUR, Overlap.ALLOW)
+
+
+def test_an_adhoc_run_is_recorded_unless_it_says_otherwise() -> None:
+    body: dict[str, Any] = {"target": {"shell": "date"}}
+    rules = checked_run(msgspec.convert(body, RunDraft), here())[0].policies
+    assert (rules.retries, rules.lost_retries, rules.on_failure) == (0, 0, OnFailure.RECORD)
+    body |= {
+        "retry": {"max": 2, "backoff": 1},
+        "on_failure": "dead",
+        "queue": "q",
+        "priority": "low",
+        "notify": ["mail"],
+    }
+    spec, _ = checked_run(msgspec.convert(body, RunDraft), here())
+    rules = spec.policies
+    assert (rules.retries, rules.lost_retries, rules.backoff_ms, rules.on_failure) == (2, 0, 1000, OnFailure.DEAD)
+    assert (spec.queue, spec.priority, rules.notify) == ("q", 5, ["mail"])
+
+
+def test_a_replay_changes_what_it_names() -> None:
+    work = Execution(command=["a"], payload_ref="/in", env={"A": "1"}, cwd="/srv", user="bob", path="/bin")
+    assert edited_work(work, EditedWork()) == work
+    changed = edited_work(work, msgspec.convert({"target": {"shell": "b"}, "stdin": "", "env": {}}, EditedWork))
+    assert changed == Execution(shell="b", stdin="", env={}, cwd="/srv", user="bob", path="/bin")
+
+
+@pytest.mark.parametrize(
+    ("edit", "field"),
+    [
+        ({"target": {}}, "edit.target"),
+        ({"target": {"shell": " "}}, "edit.target.shell"),
+        ({"env": {"A=": "x"}}, "edit.env"),
+        ({"cwd": "here"}, "edit.cwd"),
+    ],
+)
+def test_a_replay_of_what_cannot_be_run_is_refused(edit: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        edited_work(Execution(command=["a"]), msgspec.convert(edit, EditedWork))
+    assert caught.value.field == field
 
 
 def test_a_later_run_is_due_then_and_one_in_the_past_now() -> None:

@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from jobctl.model import JobSpec, Schedule, ScheduleSpec
+from jobctl.model import JobSpec, ScheduleSpec
+from jobctl_daemon.drafts.merge import whole_schedule
 from jobctl_daemon.shown import definition
 
 _PARTS = ("schedule", "target", "env", "retry")
@@ -25,14 +26,14 @@ def changes(old: JobSpec, new: JobSpec, names: Mapping[int, str] | None = None) 
 
 
 def _fields(spec: JobSpec, names: Mapping[int, str]) -> dict[str, Any]:
+    after = _after(spec.schedule, names)
     shown: dict[str, Any] = {
         "name": spec.name,
-        **definition(spec.schedule, spec.execution, spec.policies, _after(spec.schedule, names)),
+        **definition(spec.schedule, spec.execution, spec.policies, after),
+        "schedule": whole_schedule(spec.schedule, after),
         "queue": spec.queue,
         "priority": spec.priority,
     }
-    # A job run by hand has a zone too.
-    shown["schedule"] = shown["schedule"] or Schedule(timezone=spec.schedule.timezone, words="")
     fields: dict[str, Any] = {}
     for name, value in msgspec.to_builtins(shown).items():
         fields |= {f"{name}.{part}": inner for part, inner in value.items()} if name in _PARTS else {name: value}

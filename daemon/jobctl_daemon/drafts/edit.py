@@ -61,6 +61,8 @@ def _schedule(old: ScheduleSpec, draft: JobDraft, patch: dict[str, Any], here: C
 
 
 def _in_zone(old: ScheduleSpec, zone: str) -> ScheduleSpec:
+    if zone == old.timezone:
+        return old
     new = msgspec.structs.replace(old, timezone=zone)
     try:
         schedule_of(new)

@@ -13,10 +13,11 @@ import msgspec
 
 from jobctl.defaults import ADD, MISFIRE_WITHIN_MS
 from jobctl.errors import InvalidInput
-from jobctl.model import Job, JobDraft, JobSpec, Policies, RetryDraft, ScheduleDraft, Target
+from jobctl.model import Job, JobDraft, JobSpec, Policies, RetryDraft, Schedule, ScheduleDraft, ScheduleSpec, Target
 from jobctl.states import Overlap
+from jobctl.wire import seconds
 from jobctl_daemon.drafts.circumstances import Circumstances
-from jobctl_daemon.shown import definition
+from jobctl_daemon.shown import definition, shown_schedule
 
 _PARTS: Final[dict[str, type[msgspec.Struct]]] = {"schedule": ScheduleDraft, "target": Target, "retry": RetryDraft}
 _FIXED: Final = {
@@ -52,8 +53,8 @@ def asked(spec: JobSpec, here: Circumstances) -> dict[str, Any]:
     rules, plan = spec.policies, spec.schedule
     after = None if plan.after_job is None else f"{_upstream(plan.after_job, here)}:{plan.after_on}"
     fields: dict[str, Any] = msgspec.to_builtins(definition(plan, spec.execution, rules, after))
-    when: dict[str, Any] = fields["schedule"] or {"timezone": plan.timezone}
-    when.pop("words", None)
+    when: dict[str, Any] = msgspec.to_builtins(whole_schedule(plan, after))
+    del when["words"]
     if rules.misfire_within_ms == MISFIRE_WITHIN_MS[rules.misfire]:
         del fields["misfire_within"]
     for name in _following(rules):
@@ -62,6 +63,17 @@ def asked(spec: JobSpec, here: Circumstances) -> dict[str, Any]:
         del fields["overlap_queue"]
     about = {"name": spec.name, "queue": spec.queue, "priority": spec.priority, "schedule": when}
     return _without_nulls(fields | about)
+
+
+def whole_schedule(plan: ScheduleSpec, after: str | None) -> Schedule:
+    """The schedule as it is shown; one by hand too, which has a zone and may have been given more."""
+    return shown_schedule(plan, after) or Schedule(
+        timezone=plan.timezone,
+        words=plan.words,
+        jitter=seconds(plan.jitter_ms) if plan.jitter_ms else None,
+        dst_gap=plan.dst_gap,
+        dst_overlap=plan.dst_overlap,
+    )
 
 
 def _upstream(job_id: int, here: Circumstances) -> str:
@@ -122,9 +134,9 @@ def _unknown(name: str) -> InvalidInput:
     name = name[:_NAME_CHARS_MAX]
     parted = [f"{part}.{field}" for part, kind in _PARTS.items() for field in kind.__struct_fields__]
     within = {known.rpartition(".")[2]: known for known in (*parted, *_FIELDS)}
-    near = get_close_matches(name, (*_FIELDS, *parted), n=1) or [
-        within[field] for field in get_close_matches(name.rpartition(".")[2], within, n=1)
-    ]
+    last = name.rpartition(".")[2]
+    near = [within[last]] if last in within else get_close_matches(name, (*_FIELDS, *parted), n=1)
+    near = near or [within[field] for field in get_close_matches(last, within, n=1)]
     told = name in Job.__struct_encode_fields__
     message = f"{name} is told by the daemon, not set" if told else f"there is no field {name!a}"
     return InvalidInput(

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from jobctl.defaults import CRON_PATH
 from jobctl.errors import InvalidInput
 
 from .assignment import format_assignment
-from .jobs import CRON_PATH
 from .line import split_entry
 from .percent import join_command, split_command
 from .shell import SH, command_of
@@ -68,7 +68,7 @@ def export(jobs: Iterable[Job], *, caller: str, host_zone: str, system: bool = F
     """A crontab of these jobs; with `system` one with a user column.
 
     Jobs of one table keep their order, so that an imported table comes back as it was. Reading the result gives
-    the same jobs, except for what only jobctl knows: overlap, misfires, retries, notes.
+    the same jobs, except for what only jobctl knows: overlap, misfires, failures, queues, notes.
     """
     writer = _Writer(caller, host_zone, system)
     for job in sorted(jobs, key=_place):
@@ -80,7 +80,11 @@ def export(jobs: Iterable[Job], *, caller: str, host_zone: str, system: bool = F
 
 def _head(system: bool) -> list[str]:
     fields = "# m h dom mon dow user command" if system else "# m h dom mon dow command"
-    return ["# Written by `jobctl export crontab`. Overlap, misfires and notes are not kept: cron has none.", fields]
+    return [
+        "# Written by `jobctl export crontab`.",
+        "# Cron has no overlap, misfires, retries, dead letters, queues and notes: those are not kept.",
+        fields,
+    ]
 
 
 def _place(job: Job) -> tuple[str, int, str]:

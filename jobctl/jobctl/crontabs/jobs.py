@@ -1,7 +1,8 @@
 """From a crontab line to the body of POST /v1/jobs: what jobctl would do with each line, or why nothing.
 
 The defaults are those of cron: every start at its time, also beside one that still runs; what was missed is missed
-(60 s of grace); no retries; PATH=/usr/bin:/bin; the directory is HOME.
+(60 s of grace); what failed is recorded and not tried again; PATH=/usr/bin:/bin; the directory is HOME. A draft says all
+of them (`jobctl.defaults`), because those of `jobctl add` are others.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from jobctl.defaults import CRON_PATH, CRONTAB, MISFIRE_WITHIN_MS
 from jobctl.errors import InvalidInput
 
 from .naming import name_for, unique
@@ -19,8 +21,6 @@ from .shell import SH, target_of
 from .table import Crontab, CrontabLine, is_utf8, shown
 
 TAG = "crontab"
-CRON_PATH = "/usr/bin:/bin"
-GRACE_S = 60
 #: The daemon takes so many characters, none of them a control character.
 _SOURCE_CHARS_MAX = 508
 #: cron sets it to the user's name whatever the table says (entry.c).
@@ -186,9 +186,11 @@ def _draft(item: CrontabLine, origin: Origin, name: str, tz: str | None) -> dict
         "schedule": schedule,
         "target": target_of(item.command, item.env.get("SHELL", SH)),
         "env": env,
-        "overlap": "allow",
-        "misfire": "skip",
-        "misfire_within": GRACE_S,
+        "overlap": CRONTAB.overlap,
+        "misfire": CRONTAB.misfire,
+        "misfire_within": MISFIRE_WITHIN_MS[CRONTAB.misfire] // 1000,
+        "retry": {"max": CRONTAB.retries, "lost": CRONTAB.lost_retries},
+        "on_failure": CRONTAB.on_failure,
         "tags": [TAG],
         "source": source_of(item, origin),
     }

@@ -99,6 +99,7 @@ def test_variables_hold_for_their_own_jobs_only(environments: list[dict[str, str
     [
         ({"schedule": {"cron": None, "every": 10, "words": "every 10 seconds"}}, "every 10 seconds"),
         ({"schedule": {"cron": None, "on_start": True, "words": "when the daemon starts"}}, "daemon starts"),
+        ({"schedule": {"cron": None, "after": "x:any", "words": "after x ends"}}, "no cron text: after x ends"),
         ({"schedule": {"jitter": 7200}}, "no jitter (2h)"),
         ({"schedule": {"dst_gap": "skip"}}, "no --dst-gap"),
         ({"timeout": 30}, "no timeout"),

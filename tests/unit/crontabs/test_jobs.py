@@ -36,6 +36,8 @@ def test_a_draft_has_the_defaults_of_cron() -> None:
         "overlap": "allow",
         "misfire": "skip",
         "misfire_within": 60,
+        "retry": {"max": 0, "lost": 0},
+        "on_failure": "record",
         "tags": ["crontab"],
     }
 
