@@ -174,10 +174,10 @@ def execution(box: Box, wanted: Letter, here: Here, now_ms: int) -> Execution:
 
 
 def mail(box: Box, wanted: Letter, here: Here, now_ms: int) -> str:
-    """The message for sendmail: RFC 5322, in ASCII whatever its words are; the transport adds From.
+    """The message for sendmail: RFC 5322, in ASCII whatever its words are (but for an address that is not, RFC 6532).
 
-    Every attempt of the delivery has the same Message-ID, so that a receiver can tell a repetition. Auto-Submitted
-    keeps holiday replies away (RFC 3834).
+    The transport adds From. Every attempt of the delivery has the same Message-ID, so that a receiver can tell a
+    repetition. Auto-Submitted keeps holiday replies away (RFC 3834).
     """
     host = re.sub(r"[^A-Za-z0-9.-]", "-", here.host) or "localhost"
     moment = datetime.fromisoformat(schedule.local_time(now_ms, here.zone))

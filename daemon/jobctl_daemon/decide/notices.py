@@ -68,6 +68,7 @@ class Happening(Noted, frozen=True):
     job: str = ""
     run_id: int | None = None
     key: str = ""
+    """As the run's command knows it."""
     failure_class: str = ""
     reason: str = ""
     error: str = ""

@@ -5,8 +5,9 @@ user, with a log that can be read. A receiver that hangs holds up nothing but it
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
+import msgspec
 import structlog
 
 from jobctl.clock import Clock
@@ -28,6 +29,13 @@ _PAGE: Final = 500
 _LOOK_EVERY: Final = 250
 _TOPIC: Final = "notices"
 _EVERYBODY: Final = Caller(uid=0, name="root", all_owners=True)
+
+
+class _Audience(NamedTuple):
+    """Who is told of a job."""
+
+    job_uid: str
+    addresses: tuple[Address, ...]
 
 
 class Tell:
@@ -71,14 +79,14 @@ class Tell:
             structlog.get_logger().warning("notices.lost", oldest=oldest)
             await self._own_up(memory, oldest)
         events = await self._store.notices(memory.looked, BATCH)
-        known: dict[int, list[Address]] = {}
+        known: dict[int, _Audience] = {}
         for event in events:
             await self._take(memory, event, known)
         more = len(events) == BATCH
         memory.looked = events[-1].id if more else max([memory.looked, newest, *(event.id for event in events[-1:])])
         return more
 
-    async def _take(self, memory: Memory, event: Event, known: dict[int, list[Address]]) -> None:
+    async def _take(self, memory: Memory, event: Event, known: dict[int, _Audience]) -> None:
         end = notices.delivery(event)
         if end is not None:
             memory.delivered(end)
@@ -87,21 +95,24 @@ class Tell:
         if what is None:
             return
         if what.job_id not in known:
-            known[what.job_id] = await self._addresses(what.job_id)
-        if known[what.job_id]:
-            memory.take(what, known[what.job_id])
+            known[what.job_id] = await self._audience(what.job_id)
+        audience = known[what.job_id]
+        if audience.addresses:
+            key = f"{audience.job_uid}/{what.key}" if what.key else ""
+            memory.take(msgspec.structs.replace(what, key=key), audience.addresses)
         else:
             memory.forget(what.job_id)
 
-    async def _addresses(self, job_id: int) -> list[Address]:
+    async def _audience(self, job_id: int) -> _Audience:
         """Whom the job wants told; nobody when it is gone."""
         try:
             job = await self._store.job(_EVERYBODY, str(job_id))
             work = (await self._store.spec(_EVERYBODY, job_id)).execution
         except NotFound:
-            return []
+            return _Audience("", ())
         path = work.env.get("PATH", work.path)
-        return [Address(to=to, owner=job.owner, user=work.user, path=path) for to in dict.fromkeys(job.notify)]
+        wanted = dict.fromkeys(job.notify)
+        return _Audience(job.uid, tuple(Address(to=to, owner=job.owner, user=work.user, path=path) for to in wanted))
 
     async def _own_up(self, memory: Memory, oldest: int) -> None:
         """Events went before they were looked at: everybody who is told anything is told so."""
@@ -113,7 +124,7 @@ class Tell:
                     continue
                 seen.add(way)
                 lost = Happening(event_id=oldest, kind=Kind.UNTOLD, at_ms=now_ms, job_id=job.id)
-                memory.tell(lost, await self._addresses(job.id))
+                memory.tell(lost, (await self._audience(job.id)).addresses)
             if cursor is None:
                 return
 
