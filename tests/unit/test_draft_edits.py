@@ -410,6 +410,14 @@ def test_a_patch_that_cannot_be_is_refused(patch: dict[str, Any], field: str, hi
     assert hint in error.hint
 
 
+@pytest.mark.parametrize("schedule", [{"timezone": "UTC"}, {"jitter": 5}, {"cron": None, "on_boot": False}])
+def test_a_schedule_does_not_lose_its_time_by_the_way(schedule: dict[str, Any]) -> None:
+    error = refused(stored(schedule={"cron": "@daily"}), {"schedule": schedule})
+    assert (error.field, "null is by hand" in error.hint) == ("schedule", True)
+    assert edited(stored(), schedule=schedule).spec.schedule.words == "by hand"
+    assert edited(stored(schedule={"cron": "@daily"}), schedule=None).spec.schedule.words == "by hand"
+
+
 def test_a_patch_with_two_inputs_is_refused() -> None:
     assert refused(stored(stdin="x"), {"payload_ref": "/x"}).field == "payload_ref"
     assert edited(stored(stdin="x"), payload_ref="/x", stdin=None).spec.execution.payload_ref == "/x"

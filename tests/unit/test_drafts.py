@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobctl.errors import InvalidInput
-from jobctl.model import EditedWork, Execution, JobDraft, RunDraft, ScheduleDraft, ScheduleSpec
+from jobctl.model import JobDraft, RunDraft, ScheduleDraft, ScheduleSpec
 from jobctl.states import After, FailureClass, Misfire, OnFailure, Overlap
 from jobctl_daemon.drafts import (
     Checked,
@@ -18,7 +18,6 @@ from jobctl_daemon.drafts import (
     checked_queue,
     checked_run,
     due_at,
-    edited_work,
     made_name,
 )
 from jobctl_daemon.schedules import AfterJob, ByHand, schedule_of
@@ -552,28 +551,6 @@ def test_an_adhoc_run_is_recorded_unless_it_says_otherwise() -> None:
     rules = spec.policies
     assert (rules.retries, rules.lost_retries, rules.backoff_ms, rules.on_failure) == (2, 0, 1000, OnFailure.DEAD)
     assert (spec.queue, spec.priority, rules.notify) == ("q", 5, ["mail"])
-
-
-def test_a_replay_changes_what_it_names() -> None:
-    work = Execution(command=["a"], payload_ref="/in", env={"A": "1"}, cwd="/srv", user="bob", path="/bin")
-    assert edited_work(work, EditedWork()) == work
-    changed = edited_work(work, msgspec.convert({"target": {"shell": "b"}, "stdin": "", "env": {}}, EditedWork))
-    assert changed == Execution(shell="b", stdin="", env={}, cwd="/srv", user="bob", path="/bin")
-
-
-@pytest.mark.parametrize(
-    ("edit", "field"),
-    [
-        ({"target": {}}, "edit.target"),
-        ({"target": {"shell": " "}}, "edit.target.shell"),
-        ({"env": {"A=": "x"}}, "edit.env"),
-        ({"cwd": "here"}, "edit.cwd"),
-    ],
-)
-def test_a_replay_of_what_cannot_be_run_is_refused(edit: dict[str, Any], field: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        edited_work(Execution(command=["a"]), msgspec.convert(edit, EditedWork))
-    assert caught.value.field == field
 
 
 def test_a_later_run_is_due_then_and_one_in_the_past_now() -> None:

@@ -12,7 +12,6 @@ from jobctl_daemon.drafts.merge import merged
 from jobctl_daemon.drafts.names import made_name, numbered
 from jobctl_daemon.drafts.place import checked_queue
 from jobctl_daemon.drafts.when import after_of, checked_schedule, due_at
-from jobctl_daemon.drafts.work import edited_work
 
 __all__ = [
     "Checked",
@@ -25,7 +24,6 @@ __all__ = [
     "checked_run",
     "checked_schedule",
     "due_at",
-    "edited_work",
     "made_name",
     "merged",
     "numbered",

@@ -18,9 +18,7 @@ from jobctl_daemon.drafts.when import checked_schedule, first_ms
 from jobctl_daemon.drafts.work import checked_work
 from jobctl_daemon.schedules import schedule_of
 
-_WORK: Final = frozenset(
-    {"target", "stdin", "payload_ref", "env", "env_file", "user", "cwd", "umask", "nice"}
-)  # fmt: skip
+_WORK: Final = frozenset({"target", "stdin", "payload_ref", "env", "env_file", "user", "cwd", "umask", "nice"})
 
 
 def checked_edit(spec: JobSpec, patch: dict[str, Any], here: Circumstances) -> Checked:

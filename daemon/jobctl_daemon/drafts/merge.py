@@ -25,6 +25,7 @@ _FIXED: Final = {
     "paused": "`jobctl pause` and `jobctl resume` do that",
 }
 _FIELDS: Final = tuple(name for name in JobDraft.__struct_fields__ if name not in _FIXED)
+_TIMES: Final = ("cron", "every", "at", "after", "on_boot", "on_start")
 _NAME_CHARS_MAX: Final = 60
 _WHERE: Final = re.compile(r"at `(?:key in )?\$\.?([\w.]*)")
 
@@ -34,6 +35,7 @@ def merged(spec: JobSpec, patch: dict[str, Any], here: Circumstances) -> JobDraf
     _check_fields(patch)
     fields = asked(spec, here)
     plan, zone = fields.pop("schedule"), spec.schedule.timezone
+    _check_time(plan, patch)
     for name, value in patch.items():
         if name in ("env", "retry") and isinstance(value, dict):
             fields[name] = {**fields.get(name, {}), **value}
@@ -95,6 +97,21 @@ def _schedule(plan: Any, patch: dict[str, Any], zone: str) -> Any:
     if patch.get("run_at") is not None and "schedule" not in patch:
         others = {}
     return others if "timezone" in patch else {**others, "timezone": zone}
+
+
+def _check_time(plan: dict[str, Any], patch: dict[str, Any]) -> None:
+    """A new zone or jitter in a schedule without a time would quietly take the time away."""
+    new = patch.get("schedule")
+    if new and isinstance(new, dict) and patch.get("run_at") is None and _timed(plan) and not _timed(new):
+        raise InvalidInput(
+            "a schedule is replaced whole, and this one has no time",
+            f"give its {', '.join(_TIMES[:-1])} or {_TIMES[-1]} too; null is by hand",
+            field="schedule",
+        )
+
+
+def _timed(plan: dict[str, Any]) -> bool:
+    return any(plan.get(name) not in (None, False) for name in _TIMES)
 
 
 def _without_nulls(fields: dict[str, Any]) -> dict[str, Any]:

@@ -3,10 +3,8 @@
 import re
 from typing import Final
 
-import msgspec
-
 from jobctl.errors import InvalidInput
-from jobctl.model import EditedWork, Execution, JobDraft, Target
+from jobctl.model import Execution, JobDraft, Target
 from jobctl_daemon.drafts.circumstances import Circumstances
 from jobctl_daemon.drafts.values import argument, matching
 
@@ -36,23 +34,6 @@ def checked_work(draft: JobDraft, here: Circumstances) -> Execution:
         nice=_nice(draft.nice, here),
         path=here.path,
     )
-
-
-def edited_work(work: Execution, edit: EditedWork) -> Execution:
-    """Recorded work with what a replay changes of it. A new standard input takes the place of a payload's file."""
-    try:
-        command, shell = _target(edit.target) if edit.target else (work.command, work.shell)
-        return msgspec.structs.replace(
-            work,
-            command=command,
-            shell=shell,
-            stdin=work.stdin if edit.stdin is None else edit.stdin,
-            payload_ref=work.payload_ref if edit.stdin is None else None,
-            env=work.env if edit.env is None else _env(edit.env),
-            cwd=work.cwd if edit.cwd is None else _path(edit.cwd, "cwd"),
-        )
-    except InvalidInput as error:
-        raise InvalidInput(error.message, error.hint, field=f"edit.{error.field}") from error
 
 
 def _target(target: Target) -> tuple[list[str] | None, str | None]:

@@ -1,8 +1,8 @@
 """From a crontab line to the body of POST /v1/jobs: what jobctl would do with each line, or why nothing.
 
 The defaults are those of cron: every start at its time, also beside one that still runs; what was missed is missed
-(60 s of grace); what failed is recorded and not tried again; PATH=/usr/bin:/bin; the directory is HOME. A draft says all
-of them (`jobctl.defaults`), because those of `jobctl add` are others.
+(60 s of grace); what failed is recorded and not tried again; PATH=/usr/bin:/bin; the directory is HOME. A draft says
+all of them (`jobctl.defaults`), because those of `jobctl add` are others.
 """
 
 import hashlib
