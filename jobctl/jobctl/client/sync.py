@@ -180,8 +180,9 @@ class Client:
         return self._items("/v1/dead", filters, limit)
 
     def dead_groups(self, **filters: object) -> list[Json]:
-        """By fingerprint, the largest first."""
-        return list(self._items("/v1/dead/groups", filters, None))
+        """By fingerprint, the largest first; at most 1000, on one page."""
+        items: list[Json] = self._get("/v1/dead/groups", {**filters, "limit": 1000})["items"]
+        return items
 
     def replay(self, body: Json, key: str | None = None) -> Json:
         """`{"batch", "replayed": [id], "skipped": [{"id", "reason"}]}`; the same key does it once."""
@@ -195,7 +196,9 @@ class Client:
     # queues, and the daemon as a whole
 
     def queues(self) -> list[Json]:
-        return list(self._items("/v1/queues", {}, None))
+        """By name; all on one page."""
+        items: list[Json] = self._get("/v1/queues")["items"]
+        return items
 
     def set_queue(self, name: str, concurrency: int | None) -> Json:
         request = Request("PUT", f"/v1/queues/{_part(name)}", {"concurrency": concurrency})

@@ -33,6 +33,8 @@ STATUS: Json = {
     "jobs": {"total": 1, "paused": 0, "failed": 0, "parked": 0}, "next_run_at": "2026-11-30T02:00:00Z", "last_event": 3,
     "services": {"due scan": {"beats": 3, "last_s": 0.1, "error": None}}, "warnings": [],
     "returns_after_reboot": True, "returns_after_reboot_why": "systemd unit jobd.service",
+    "dead": {"total": 0, "newest_at": None}, "skipping": 0, "quarantined": 0, "untold": 0, "paused": None,
+    "clock": {"synchronised": True, "generation": 0, "last_step": None},
 }  # fmt: skip
 
 
@@ -78,6 +80,23 @@ def attempt(of: Json, **changed: Any) -> Json:
     return plain | changed
 
 
+def dead(number: int, of: Json, **changed: Any) -> Json:
+    """A dead letter: exit 1 in each of its four attempts."""
+    died: Json = {
+        "state": "dead", "outcome": "exit_code", "class": "exit_code", "exit_code": 1, "attempt": 4, "max_attempts": 4,
+        "reason": "exit 1; out of retries", "error": "disk is full", "fingerprint": "3f2a91c07d18", "fence": 9,
+    }  # fmt: skip
+    return run(number, of, **(died | changed))
+
+
+def queue(name: str, **changed: Any) -> Json:
+    plain: Json = {
+        "name": name, "concurrency": None, "jobs": 1, "ready": 0, "running": 0, "paused": False, "paused_by": None,
+        "paused_since": None, "paused_until": None, "paused_why": None,
+    }  # fmt: skip
+    return plain | changed
+
+
 class Asked(NamedTuple):
     """One request, as it arrived."""
 
@@ -113,6 +132,9 @@ class FakeDaemon:
         self.jobs: list[Json] = []
         self.runs: list[Json] = []
         self.ledger: list[Json] = []
+        self.queues: list[Json] = [queue("default")]
+        self.keys: dict[str, Json] = {}
+        """What was answered under an idempotency key."""
         self.events: list[Json] = []
         self.logs: dict[int, bytes] = {}
         self.status = dict(STATUS, socket=self.path, state_dir=str(path.parent))
@@ -299,10 +321,14 @@ def _delete(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
 
 
 def _pause(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
+    return Answer(200, _paused(found, asked) | {"state": "paused", "suspended_by": "job"})
+
+
+def _paused(found: Json, asked: Asked) -> Json:
     body = asked.body or {}
-    found |= {"paused": True, "state": "paused", "paused_by": "ana", "paused_since": "2026-11-29T02:00:00Z"}
+    found |= {"paused": True, "paused_by": "ana", "paused_since": "2026-11-29T02:00:00Z"}
     found |= {f"paused_{name}": body[name] for name in ("until", "why") if name in body}
-    return Answer(200, found)
+    return found
 
 
 def _resume(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
@@ -313,8 +339,111 @@ def _resume(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
         "paused_since": None,
         "paused_until": None,
         "paused_why": None,
+        "suspended_by": None,
+        "quarantined": False,
     }
     return Answer(200, found)
+
+
+def _skip(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
+    return Answer(200, found | {"next_run_at": "2026-12-01T02:00:00Z"})
+
+
+def _queue(fake: FakeDaemon, name: str) -> Json:
+    found = next((item for item in fake.queues if item["name"] == unquote(name)), None)
+    if found is None:
+        found = queue(unquote(name), jobs=0)
+        fake.queues.append(found)
+    return found
+
+
+def _set_queue(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
+    found = _queue(fake, match[1])
+    found |= asked.body
+    return Answer(200, found)
+
+
+def _pause_queue(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
+    return Answer(200, _paused(_queue(fake, match[1]), asked))
+
+
+def _resume_queue(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
+    found = _queue(fake, match[1])
+    if not found["paused"]:
+        return problem(409, "conflict", f"queue {found['name']} is not paused", "see jobctl queue ls")
+    found |= queue(found["name"], jobs=found["jobs"])
+    return Answer(200, found)
+
+
+def _pause_daemon(fake: FakeDaemon, asked: Asked) -> Answer:
+    fake.status["paused"] = _paused(queue(""), asked)
+    return Answer(200, fake.status["paused"])
+
+
+def _resume_daemon(fake: FakeDaemon, asked: Asked) -> Answer:
+    fake.status["paused"] = None
+    return Answer(200, queue(""))
+
+
+def _matching_dead(fake: FakeDaemon, wanted: Mapping[str, Any]) -> list[Json]:
+    found = [item for item in fake.runs if item["state"] == "dead"]
+    if wanted.get("ids") is not None:
+        found = [item for item in found if item["id"] in wanted["ids"]]
+    if wanted.get("job") is not None:
+        found = [item for item in found if str(wanted["job"]) in (str(item["job_id"]), item["job"])]
+    for name in ("class", "fingerprint"):
+        found = [item for item in found if wanted.get(name) in (None, item[name])]
+    return [item for item in found if wanted.get("q", "") in item["job"]]
+
+
+def _groups(fake: FakeDaemon, asked: Asked) -> Answer:
+    runs: dict[str, list[Json]] = {}
+    for item in _matching_dead(fake, asked.query):
+        runs.setdefault(item["fingerprint"], []).append(item)
+    groups = [
+        {"fingerprint": fingerprint, "count": len(alike), "jobs": sorted({item["job"] for item in alike}),
+         "class": alike[0]["class"], "reason": alike[0]["reason"], "error": alike[0]["error"],
+         "first_at": min(item["finished_at"] for item in alike), "last_at": max(item["finished_at"] for item in alike),
+         "replays": sum(item["replays"] for item in alike), "newest_run_id": max(item["id"] for item in alike)}
+        for fingerprint, alike in runs.items()
+    ]  # fmt: skip
+    return _page(groups, asked)
+
+
+def _replay(fake: FakeDaemon, asked: Asked) -> Answer:
+    key = asked.headers.get("Idempotency-Key")
+    if key is not None and key in fake.keys:
+        return Answer(200, fake.keys[key])
+    found = sorted(_matching_dead(fake, asked.body), key=lambda item: int(item["id"]))[: asked.body.get("limit", 1000)]
+    ids = [item["id"] for item in found]
+    skipped = [
+        {"id": ident, "reason": "it is no dead letter"} for ident in asked.body.get("ids", ()) if ident not in ids
+    ]
+    for item in found:
+        item |= {"state": "ready", "replays": item["replays"] + 1, "finished_at": None, "class": None, "outcome": None}
+    answer = {"batch": len(fake.keys) + 1, "replayed": ids, "skipped": skipped}
+    if key is not None:
+        fake.keys[key] = answer
+    return Answer(200, answer)
+
+
+def _discard(fake: FakeDaemon, asked: Asked) -> Answer:
+    found = _matching_dead(fake, asked.body)
+    for item in found:
+        item["state"] = "discarded"
+    return Answer(200, {"discarded": [item["id"] for item in found]})
+
+
+def _retry(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
+    if found["state"] == "running":
+        return problem(409, "conflict", f"run {found['id']} is running", "wait for it, or cancel it")
+    if found["state"] in ("ready", "dead"):
+        how = "now" if found["state"] == "ready" else "replayed"
+        found["state"] = "ready"
+        return Answer(200, {"how": how, "run": found})
+    made = run(len(fake.runs) + 101, {"uid": "0", "id": found["job_id"], "name": found["job"]}, retry_of=found["id"])
+    fake.runs.insert(0, made)
+    return Answer(201, {"how": "again", "run": made})
 
 
 def _trigger(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
@@ -379,6 +508,7 @@ _ROUTES: list[tuple[str, "re.Pattern[str]", Callable[..., Answer]]] = [
         ("DELETE", "/v1/jobs/([^/]+)", _one_job(_delete)),
         ("POST", "/v1/jobs/([^/]+)/pause", _one_job(_pause)),
         ("POST", "/v1/jobs/([^/]+)/resume", _one_job(_resume)),
+        ("POST", "/v1/jobs/([^/]+)/skip", _one_job(_skip)),
         ("POST", "/v1/jobs/([^/]+)/runs", _one_job(_trigger)),
         ("GET", "/v1/jobs/([^/]+)/runs", _one_job(_of_job)),
         ("GET", "/v1/jobs/([^/]+)/ledger", _one_job(lambda fake, asked, found: _page(fake.ledger, asked))),
@@ -389,6 +519,17 @@ _ROUTES: list[tuple[str, "re.Pattern[str]", Callable[..., Answer]]] = [
         ("GET", "/v1/runs/([^/]+)/attempts", _one_run(lambda fake, asked, found: _page([attempt(found)], asked))),
         ("POST", "/v1/runs/([^/]+)/cancel", _one_run(_cancel)),
         ("POST", "/v1/runs/([^/]+)/kill", _one_run(_cancel)),
+        ("POST", "/v1/runs/([^/]+)/retry", _one_run(_retry)),
+        ("GET", "/v1/dead", _plain(lambda fake, asked: _page(_matching_dead(fake, asked.query), asked))),
+        ("GET", "/v1/dead/groups", _plain(_groups)),
+        ("POST", "/v1/dead/replay", _plain(_replay)),
+        ("POST", "/v1/dead/discard", _plain(_discard)),
+        ("GET", "/v1/queues", _plain(lambda fake, asked: _page(fake.queues, asked))),
+        ("PUT", "/v1/queues/([^/]+)", _set_queue),
+        ("POST", "/v1/queues/([^/]+)/pause", _pause_queue),
+        ("POST", "/v1/queues/([^/]+)/resume", _resume_queue),
+        ("POST", "/v1/daemon/pause", _plain(_pause_daemon)),
+        ("POST", "/v1/daemon/resume", _plain(_resume_daemon)),
         ("GET", "/v1/runs/([^/]+)/log", _one_run(_log)),
         ("GET", "/v1/events", _events),
         ("GET", "/v1/status", _plain(lambda fake, asked: Answer(200, fake.status))),

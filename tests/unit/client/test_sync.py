@@ -25,6 +25,16 @@ CALLS: list[tuple[str, Callable[[Client], object], str, dict[str, str]]] = [
     ("events", lambda c: list(c.events(after=3, kind="k")), "/v1/events", {"after": "3", "kind": "k", "follow": "0"}),
     ("ready", lambda c: c.ready(), "/v1/health/ready", {}),
     ("stop", lambda c: c.stop_daemon(), "/v1/daemon/stop", {}),
+    (
+        "dead",
+        lambda c: list(c.dead(job=1, limit=2, **{"class": "oom"})),
+        "/v1/dead",
+        {"job": "1", "class": "oom", "limit": "2"},
+    ),
+    ("groups", lambda c: c.dead_groups(since="T"), "/v1/dead/groups", {"since": "T", "limit": "1000"}),
+    ("queues", lambda c: c.queues(), "/v1/queues", {}),
+    ("queue resume", lambda c: c.pause_queue("a b") and c.resume_queue("a b"), "/v1/queues/a%20b/resume", {}),
+    ("daemon resume", lambda c: c.resume_daemon(), "/v1/daemon/resume", {}),
 ]
 
 
@@ -49,6 +59,19 @@ def test_the_rest_of_the_writing_routes(daemon: FakeDaemon, client: Client) -> N
     client.pause_job(1, why="w")
     assert daemon.asked[-1].body == {"why": "w"}
     assert client.resume_job(1)["paused"] is False
+    client.resume_job(1, catch_up=True)
+    assert daemon.asked[-1].body == {"catch_up": True}
+    client.skip_next(1, 3)
+    assert (daemon.asked[-1].path, daemon.asked[-1].body) == ("/v1/jobs/1/skip", {"count": 3})
+    assert client.set_queue("mail", 2)["concurrency"] == 2
+    assert (daemon.asked[-1].method, daemon.asked[-1].path) == ("PUT", "/v1/queues/mail")
+    client.pause_daemon(until="T", why="w")
+    assert daemon.asked[-1].body == {"until": "T", "why": "w"}
+    daemon.runs.append(run(7, daemon.jobs[0], state="dead", fingerprint="f"))
+    assert client.replay({"ids": [7]}, "k3")["replayed"] == [7]
+    assert daemon.asked[-1].headers["Idempotency-Key"] == "k3"
+    assert client.discard({"ids": [7]}) == []
+    assert client.retry_run(7, "k4")["how"] == "now"
     client.trigger(1, {}, "k2")
     assert daemon.asked[-1].headers["Idempotency-Key"] == "k2"
     assert client.create_run({"target": {"command": ["x"]}})["trigger"] == "manual"
