@@ -16,7 +16,10 @@ def verb(
     ctx: typer.Context,
     words: Annotated[list[str] | None, typer.Argument(metavar="[VERB|TOPIC]", show_default=False)] = None,
 ) -> None:
-    """Show help on everything, a verb, or a topic: time, exit-codes, environment, format, cron, api."""
+    """Show help on everything, a verb, or a topic.
+
+    Topics: time, failures, defaults, exit-codes, environment, format, cron, api.
+    """
     session: Session = ctx.obj
     topic = " ".join(words or ())
     if topic and topic not in TEXTS:

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from jobctl.defaults import HEADING, Row, rows
+
 _TIME = """\
 Times
 
@@ -23,6 +25,42 @@ Clock changes
   `jobctl explain` shows those days.
 """
 
+_FAILURES = """\
+When it fails
+
+Classes: how an attempt ended that did not succeed
+  exit_code     another exit code than 0          spawn_error   it could not be started
+  signal        a signal ended it                 lost          its end was not seen: a crash of the host, a power cut
+  oom           the kernel, out of memory         interrupted   the host was going down
+  timed_out     --timeout                         cancelled     somebody cancelled or killed it
+  policy        its output could not be kept
+
+Retries
+  --retries N attempts after the first. The delay doubles from --backoff to --backoff-max, with up to 20 % on top by
+  chance. A run that waits for its retry keeps its place before the next one of its job (--overlap), but no slot.
+  Not retried: a program that is missing or may not be run, exit codes 64-68, 77, 78, 126, 127, what --no-retry-on
+  names (codes and classes), and what was cancelled.
+  What is lost has a budget of its own: --on-lost retry[:N], dead, or ask:COMMAND, which is run with the run's key and
+  says whether the work was done (exit code 0), was not (1), or that nobody knows (any other).
+
+Dead letters
+  What failed for good waits with its reason, its log and its key (--on-failure record: it is only recorded).
+  jobctl dlq ls                  by how they failed
+  jobctl dlq show RUN            one of them, and what can be done
+  jobctl dlq replay RUN|JOB      again, under the same id and key: what checks the key does nothing twice
+  jobctl dlq discard RUN|JOB     given up; it stays in the history
+  jobctl retry RUN               a waiting retry now, a dead letter again, of another run a new one
+  Five dead letters in a row pause a job (quarantined); jobctl resume releases it. Of a job 100 are kept.
+
+Key and fence
+  JOBCTL_RUN_KEY is the same in every attempt and replay of a run. JOBCTL_FENCE grows with each: whoever keeps the
+  highest that he has seen, and refuses smaller ones, is never overtaken by an attempt that was thought dead.
+
+Being told
+  --notify mail, mail:ADDRESS or exec:COMMAND: the first failure at once, then hourly while it goes on, and the
+  recovery. `jobctl status --check` is for monitors.
+"""
+
 _EXIT_CODES = """\
 Exit codes
 
@@ -42,7 +80,7 @@ Exit codes
   130  interrupted
 
   wait, run --wait and run --follow end with the command's own code: 128 + N when signal N killed it, 124 when it timed
-  out, 1 when it was cancelled, skipped or lost.
+  out, 1 when it was cancelled, skipped or lost. A dead letter is over: it ends with the code of its last attempt.
 """
 
 _ENVIRONMENT = """\
@@ -102,14 +140,20 @@ The HTTP API
 
   POST   /v1/jobs                    add; Idempotency-Key; ?dry_run=1
   GET    /v1/jobs                    list: state queue owner q tag source done limit cursor
-  GET    /v1/jobs/{id}               by id, name or beginning of the uid
+  GET    /v1/jobs/{id}               by id, name or beginning of the uid; its ETag is the rev
+  PATCH  /v1/jobs/{id}               the fields to change; If-Match; ?dry_run=1
   DELETE /v1/jobs/{id}               ?runs=cancel
-  POST   /v1/jobs/{id}/pause, /resume, /runs
+  POST   /v1/jobs/{id}/pause, /resume, /skip, /runs
   GET    /v1/jobs/{id}/runs, /ledger, /next
   POST   /v1/runs                    a command once
   GET    /v1/runs, /v1/runs/{id}     ?wait=SECONDS
   GET    /v1/runs/{id}/attempts, /log
-  POST   /v1/runs/{id}/cancel, /kill
+  POST   /v1/runs/{id}/cancel, /kill, /retry
+  GET    /v1/dead, /v1/dead/groups   list: job class fingerprint q since until limit cursor
+  POST   /v1/dead/replay, /discard   by ids or the same filter; replay: Idempotency-Key
+  GET    /v1/queues                  PUT /v1/queues/{name}
+  POST   /v1/queues/{name}/pause, /resume
+  POST   /v1/daemon/pause, /resume, /stop
   GET    /v1/events                  server-sent events; Last-Event-ID resumes
   POST   /v1/schedule/preview
   GET    /v1/status, /v1/health/live, /v1/health/ready
@@ -117,8 +161,25 @@ The HTTP API
   Errors are application/problem+json with code, title and hint.
 """
 
+
+def _defaults() -> str:
+    """The table of `jobctl.defaults`, a block for each way a job comes to be: side by side it is too wide."""
+    lines = ["Defaults", "", "What holds where nothing is said", ""]
+    for at in range(1, len(HEADING)):
+        lines += [HEADING[at], *(f"  {row.label:<24}{row[at]}" for row in _said(at)), ""]
+    lines.append("`jobctl add --dry-run` and `jobctl show JOB` say what holds for one job.")
+    return "\n".join(lines) + "\n"
+
+
+def _said(at: int) -> tuple[Row, ...]:
+    """The rows that mean something for this way."""
+    return tuple(row for row in rows() if row[at] != "–")
+
+
 TEXTS: Final = {
     "time": _TIME,
+    "failures": _FAILURES,
+    "defaults": _defaults(),
     "exit-codes": _EXIT_CODES,
     "environment": _ENVIRONMENT,
     "format": _FORMAT,
