@@ -87,7 +87,7 @@ def _body(session: Session, options: dict[str, Any]) -> dict[str, Any]:
     body |= {"target": read.pop("target", None) or draft.target(session, options["shell"]), "source": "cli"}
     if read.get("stdin") is not None:
         body["stdin"] = read["stdin"]
-    schedule = plan.schedule(session, options, read.get("schedule", {}), body["target"])
+    schedule = plan.schedule(session, options, read.get("schedule", {}), draft.run_now(body["target"]))
     if schedule:
         body["schedule"] = schedule
     if options["tz"] is not None:

@@ -32,11 +32,24 @@ class Sheet:
         if code != 0:
             how = f"ended with {code}" if code > 0 else f"was stopped by signal {-code}"
             raise CallerError(f"the editor {how}", "nothing was changed")
+        return self.text()
+
+    def text(self) -> str:
+        """As it was last saved."""
         try:
             with open(self.path, encoding="utf-8") as file:
                 return file.read()
         except UnicodeDecodeError as error:
             raise InvalidInput("the text is not UTF-8", "save it as UTF-8") from error
+        except OSError as error:
+            raise CallerError(f"the text is gone: {error.strerror}", "nothing was changed") from error
+
+    def differs(self, text: str) -> bool:
+        """Whether something else than `text` was saved: work that somebody may want back."""
+        try:
+            return self.text() != text
+        except CallerError:
+            return os.path.exists(self.path)
 
     def keep(self) -> str:
         """The file stays; where it is."""

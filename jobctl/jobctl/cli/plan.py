@@ -11,17 +11,18 @@ from jobctl.errors import InvalidInput
 
 #: Of which a schedule has one.
 KINDS: Final = ("cron", "every", "at", "after", "on_boot", "on_start")
-#: What else it has.
-MANNER: Final = ("jitter", "dst_gap", "dst_overlap")
+#: What else it has, and with which kinds.
+GOES_WITH: Final = {"jitter": ("cron", "every"), "dst_gap": ("cron",), "dst_overlap": ("cron",)}
+MANNER: Final = tuple(GOES_WITH)
 _CRON_FIELDS: Final = 5
 _CRON_FIELD: Final = re.compile(r"[0-9*,/A-Za-z-]{1,40}")
 
 
 def schedule(
-    session: Session, options: Mapping[str, Any], of_line: Mapping[str, Any], target: Mapping[str, Any]
+    session: Session, options: Mapping[str, Any], of_line: Mapping[str, Any], now_instead: str
 ) -> dict[str, Any]:
-    """What was given of it; nothing means by hand. `of_line` is the schedule of `--line`."""
-    at = draft.moment(session, options, draft.run_now(target))
+    """What was given of it. `of_line` is the schedule of `--line`; `now_instead` runs what is meant at once."""
+    at = draft.moment(session, options, now_instead)
     kinds: dict[str, Any] = {
         "--line": of_line or None,
         "--cron": options["cron"],

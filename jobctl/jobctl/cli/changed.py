@@ -1,0 +1,72 @@
+"""What `jobctl edit` says of an edit: the fields that change, and the next fires before and after."""
+
+from json import dumps as json_string
+from shlex import join
+from typing import Any, Final
+
+from jobctl.cli import describe
+from jobctl.cli.added import fires, when
+from jobctl.cli.draft import OPTIONS
+from jobctl.cli.session import Session
+from jobctl.cli.times import duration
+
+_SECONDS: Final = ("timeout", "grace", "late_after", "misfire_within", "schedule.every", "schedule.jitter",
+                   "retry.backoff", "retry.backoff_max")  # fmt: skip
+_LABELS: Final = {"target.command": "command", "target.shell": "shell"}
+
+Facts = list[tuple[str, str]]
+
+
+def show_changes(session: Session, job: dict[str, Any], answer: dict[str, Any], warnings: list[str]) -> None:
+    """`answer` is that of a dry run; `job` is what it would change."""
+    render = session.render
+    facts = [*_changes(answer["changes"]), *_fires(session, job, answer)]
+    if render.machine:  # stdout is for the one document
+        for label, text in facts if session.world.interactive() else ():
+            render.word(f"  {label}  {text}")
+    else:
+        indent = max(len(label) for label, _ in facts) + 4
+        for label, text in facts:
+            render.fact(f"  {label}", text, indent)
+    for warning in dict.fromkeys([*answer["warnings"], *answer["preview"].get("warnings", ()), *warnings]):
+        render.word(f"warning: {warning}")
+
+
+def _changes(changes: list[dict[str, Any]]) -> Facts:
+    lines = [(_label(change["field"]), *(_value(change["field"], change[side]) for side in ("before", "after")))
+             for change in changes]  # fmt: skip
+    return [(label, f"{before} → {after}") for label, before, after in lines]
+
+
+def _fires(session: Session, job: dict[str, Any], answer: dict[str, Any]) -> Facts:
+    viewer = session.viewer
+    before, after = (fires(answer[side], viewer) for side in ("before", "preview"))
+    if before == after and before:
+        return [("next", "as before:"), *(("", text) for text in before)]
+    return [
+        *zip(["next, before", "", ""], before or [when(job["schedule"])], strict=False),
+        *zip(["next, after", "", ""], after or [when(answer["job"]["schedule"])], strict=False),
+    ]
+
+
+def _label(field: str) -> str:
+    """As the option that sets it."""
+    part, _, name = field.partition(".")
+    if part == "env" and name:
+        return f"env {name}"
+    option = _LABELS.get(field) or OPTIONS.get(field) or OPTIONS.get(name or part) or field
+    return option.removeprefix("--")
+
+
+def _value(field: str, value: Any) -> str:
+    if value is None or value == []:
+        return "none"
+    if field in _SECONDS and isinstance(value, int | float):
+        return duration(value)
+    if field == "log_max":
+        return describe.size(value)
+    if isinstance(value, list):
+        return join(map(str, value)) if field == "target.command" else ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return json_string(value, ensure_ascii=False) if field == "stdin" or "\n" in str(value) else str(value)

@@ -1,0 +1,180 @@
+"""`jobctl edit`: changes a definition, by options or in an editor; what would come of it is shown first."""
+
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from jobctl.cli import draft
+from jobctl.cli.definition import Definition, Quiet
+from jobctl.cli.options import grouped
+from jobctl.cli.select import find_job
+from jobctl.cli.session import Session
+from jobctl.client.sync import Client
+from jobctl.errors import Conflict, InvalidInput, JobctlError
+
+EXAMPLES = (
+    ('jobctl edit backup --cron "30 2 * * *"', "shows the next fires before and after, and asks"),
+    ("jobctl edit backup", "all of it, in $VISUAL or $EDITOR"),
+    ("jobctl edit backup --retries 5 --backoff 1m --yes", "without a question"),
+    ("jobctl edit backup --clear timeout,env.DEBUG --dry-run", "the default again; only shows it"),
+    ("jobctl edit backup --name nightly -- /usr/local/bin/backup --fast", "another name and command"),
+)
+
+Json = dict[str, Any]
+
+
+class How(NamedTuple):
+    """What the caller wants beside the change itself."""
+
+    dry_run: bool
+    yes: bool
+    quiet: bool
+
+
+@grouped
+def verb(
+    ctx: typer.Context,
+    definition: Definition,
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="JOB", help="a job, by name or id", show_default=False)
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", metavar="NEW", help="another name")] = None,
+    clear: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--clear", metavar="FIELD[,FIELD]", help="back to the default, by option: `timeout,notify,env.NAME`"
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would change")] = False,
+    yes: Annotated[bool, typer.Option("-y", "--yes", help="do not ask")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Change a job by options, or all of it in an editor. What changes and the next fires are shown first.
+
+    A changed schedule counts from now on; a run that is running goes on as it was.
+    """
+    session: Session = ctx.obj
+    which = _one(words or [])
+    how = How(dry_run, yes, quiet)
+    options = {**definition._asdict(), "name": name}
+    cleared = [word for text in clear or () for word in text.split(",") if word.strip()]
+    if not cleared and session.command is None and not any(map(_is_given, options.values())):
+        _in_editor(session, which, how)
+        return
+    from jobctl.cli.patch import patch_of
+
+    draft.fields(session, options)  # what is wrong by itself is told before a daemon is started
+    client = session.reader() if dry_run else session.writer()
+    job = find_job(client, which)
+    patch = patch_of(session, options, cleared, job)
+    answer = _foretold(client, job, patch)
+    _show(session, job, answer, how)
+    if not dry_run and answer["changes"]:
+        if not yes and session.world.interactive() and _asked(session, "apply? [Y/n]", "yn") != "y":
+            raise Conflict("nothing was changed", "answer y, or say --yes")
+        job = _changed(client, job, patch)
+    _tell(session, job, answer, how)
+
+
+def _one(words: list[str]) -> str:
+    if not words:
+        raise InvalidInput("edit which job?", "name it: jobctl edit JOB", field="JOB")
+    if len(words) > 1:
+        from shlex import join
+
+        draft.refuse_words(words[1:], f"edit {words[0]}", join(words[1:]))
+    return words[0]
+
+
+def _is_given(value: object) -> bool:
+    return value is not None and value is not False and value not in ([], ())
+
+
+def _in_editor(session: Session, which: str, how: How) -> None:
+    from jobctl.cli.document import text_of
+    from jobctl.cli.editor import sheet
+
+    if not session.world.interactive() and not how.yes and not how.dry_run:
+        raise InvalidInput("there is no terminal to edit on", "give options, or --yes: see jobctl edit --help")
+    client = session.reader() if how.dry_run else session.writer()
+    job = find_job(client, which)
+    text = text_of(job)
+    with sheet(text, ".toml") as paper:
+        try:
+            while not _edited(session, client, job, text, paper.edited(session.world.environ), how):
+                pass
+        except (JobctlError, KeyboardInterrupt):
+            if paper.differs(text):
+                session.render.word(f"your text is kept in {paper.keep()}")
+            raise
+
+
+def _edited(session: Session, client: Client, job: Json, before: str, after: str, how: How) -> bool:
+    """Carries out what was edited; False when it is to be edited again."""
+    from jobctl.cli.document import changes, parsed
+
+    asks = session.world.interactive()
+    try:
+        patch = changes(parsed(before), parsed(after))
+        answer = _foretold(client, job, patch) if patch else {"changes": []}
+    except (InvalidInput, Conflict) as error:
+        if not asks or client.job(job["id"])["rev"] != job["rev"]:
+            raise
+        session.render.error(error.message, [("try", error.hint)])
+        if _asked(session, "edit it again, or quit? [E/q]", "eq") == "e":
+            return False
+        raise Conflict("nothing was changed", "edit it again: jobctl edit JOB") from error
+    _show(session, job, answer, how)
+    if not how.dry_run and answer["changes"]:
+        wish = _asked(session, "apply? [Y/n/e]", "yne") if asks and not how.yes else "y"
+        if wish == "e":
+            return False
+        if wish != "y":
+            raise Conflict("nothing was changed", "answer y, or say --yes")
+        job = _changed(client, job, patch)
+    _tell(session, job, answer, how)
+    return True
+
+
+def _asked(session: Session, question: str, letters: str) -> str:
+    """The letter that was answered; the first one for an empty line, the second one for none that fits."""
+    session.render.word(question)
+    line = session.world.stdin.readline()
+    letter = line.strip().lower()[:1] or (letters[0] if line else letters[1])
+    return letter if letter in letters else letters[1]
+
+
+def _foretold(client: Client, job: Json, patch: Json) -> Json:
+    """What would come of it; `Conflict` when it is no longer what was looked at."""
+    return draft.told(lambda: client.preview_edit(job["id"], patch, job["rev"]))
+
+
+def _changed(client: Client, job: Json, patch: Json) -> Json:
+    return draft.told(lambda: client.edit_job(job["id"], patch, job["rev"]))
+
+
+def _show(session: Session, job: Json, answer: Json, how: How) -> None:
+    if not answer["changes"]:
+        session.render.word(f"nothing {'would be' if how.dry_run else 'was'} changed: {job['name']} is so already")
+        return
+    if how.quiet and how.yes:
+        return
+    from jobctl.cli.changed import show_changes
+    from jobctl.cli.document import written
+    from jobctl.cli.slips import slips
+
+    found = slips(written(answer["job"]), uid=session.world.uid, environ=session.world.environ)
+    show_changes(session, job, answer, found)
+
+
+def _tell(session: Session, job: Json, answer: Json, how: How) -> None:
+    """What is on stdout at the end: for programs the job, or what a dry run foretells."""
+    render = session.render
+    if how.quiet:
+        render.line(str(job["id"]))
+    elif render.output in ("name", "csv"):
+        render.names([job["name"]])
+    elif render.machine:
+        render.json(answer if how.dry_run and answer["changes"] else job)
+    elif answer["changes"] and not how.dry_run:
+        render.line(f"changed {job['name']}, id {job['id']}, revision {job['rev']}")
