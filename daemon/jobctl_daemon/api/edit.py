@@ -114,9 +114,19 @@ async def _dry(call: Call, planned: Planned) -> dict[str, Any]:
         "job": as_edited(planned.job, planned.cursor, planned.edit, after_shown(new.schedule, planned.here)),
         "before": await checked(_future, old.schedule, now_ms),
         "preview": await checked(_future, new.schedule, now_ms),
-        "changes": changes(old, new),
+        "changes": [
+            {"field": field, "before": before, "after": after}
+            for field, before, after in changes(old, new, _upstream_names(planned))
+        ],
         "warnings": planned.new.warnings,
     }
+
+
+def _upstream_names(planned: Planned) -> dict[int, str]:
+    """The jobs that the old and the new schedule come after, by id."""
+    was, shown = planned.old.schedule.after_job, planned.job.schedule
+    names = {was: shown.after.rpartition(":")[0]} if was is not None and shown and shown.after else {}
+    return {**names, **dict([planned.here.upstream] if planned.here.upstream else [])}
 
 
 def _future(spec: ScheduleSpec, now_ms: int) -> dict[str, Any]:

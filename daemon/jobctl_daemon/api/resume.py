@@ -5,8 +5,8 @@ What a pause swallowed becomes a row of the ledger; with `catch_up` the misfire 
 
 from aiohttp.web_response import StreamResponse
 
-from jobctl.errors import InvalidInput
-from jobctl.model import ResumeDraft
+from jobctl.errors import Conflict, InvalidInput
+from jobctl.model import Job, ResumeDraft
 from jobctl_daemon.api.answers import answer
 from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.callers import must_operate
@@ -23,10 +23,24 @@ async def job(call: Call) -> StreamResponse:
     draft = await call.body_or_default(ResumeDraft)
     store, now_ms = call.services.store, call.now_ms
     shown = await store.job(call.caller, call.selector)
+    _must_be_its_own(shown)
     if await store.resume_job(call.caller, shown.id, draft.catch_up, now_ms):
         await _aim(call, shown.id, draft.catch_up, now_ms)
     call.services.changed()
     return answer(await store.job(call.caller, str(shown.id)))
+
+
+def _must_be_its_own(job: Job) -> None:
+    if job.paused or job.suspended_by is None:
+        return
+    of_queue = job.suspended_by == "queue"
+    holder = f"its queue {job.queue}" if of_queue else "the daemon"
+    verb = f"queue resume {job.queue}" if of_queue else "daemon resume"
+    raise Conflict(
+        f"{job.name} itself is not paused, {holder} is",
+        f"`jobctl {verb}` ends that",
+        details={"suspended_by": job.suspended_by},
+    )
 
 
 async def _aim(call: Call, job_id: int, catch_up: bool, now_ms: int) -> None:

@@ -22,7 +22,7 @@ def resumption(job: DueJob, schedule: Schedule, now_ms: int, *, catch_up: bool) 
     backlog = _kept(job, schedule, now_ms) if catch_up else None
     until_ms = backlog.missed_to_ms if backlog else now_ms
     row = missed(job, schedule, until_ms, now_ms, *_why(job, catch_up))
-    following = schedule.next_after(now_ms)
+    following = schedule.next_after(max(now_ms, job.handled_ms))  # what somebody asked to skip stays skipped
     return Resumption(
         job_id=job.job_id,
         revision=job.revision,

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ from jobctl.client.http1 import Reader
 from jobctl.model import Execution as Work
 from jobctl.model import JobSpec, Policies, ScheduleSpec
 from jobctl.paths import Places
-from jobctl.states import RunState
+from jobctl.states import FailureClass, RunState
 from jobctl_daemon.api.context import HealthReport, HostFacts, Services, Settings, StartLag, StopMode
 from jobctl_daemon.api.server import Server
 from jobctl_daemon.execution.logs import LogFiles
@@ -162,10 +162,20 @@ class World:
             policies=Policies(),
         )
         job = (await self.store.create_job(self.owner, spec, None, NOW_MS, None)).job
-        await self.store.trigger(self.owner, job.id, NOW_MS, NOW_MS, None)
-        pending = await self.store.pending(NOW_MS, 10)
-        await self.store.admit([Admission(run_id=one.run_id) for one in pending], NOW_MS)
-        (claim,) = await self.store.claim(NOW_MS, 1, "node", "boot")
+        return await self.begun(job.id)
+
+    async def begun(self, job_id: int) -> Claim:
+        """A run of a job that has been asked for and claimed now."""
+        now_ms = self.clock.now_ms()
+        run = (await self.store.trigger(self.owner, job_id, now_ms, now_ms, None)).run
+        return await self.claim(run.id)
+
+    async def claim(self, run_id: int) -> Claim:
+        """A run that waits, claimed now."""
+        now_ms = self.clock.now_ms()
+        pending = await self.store.pending(now_ms, 10)
+        await self.store.admit([Admission(run_id=one.run_id) for one in pending], now_ms)
+        (claim,) = [one for one in await self.store.claim(now_ms, 100, "node", "boot") if one.run_id == run_id]
         return claim
 
     async def end(self, claim: Claim, **facts: Any) -> None:
@@ -181,6 +191,35 @@ class World:
         )
         (verdict,) = await self.store.finish([finish], NOW_MS + 1)
         assert verdict.answer == "ok"
+
+    async def die(self, claim: Claim, error: str = "disk full", **facts: Any) -> None:
+        """The attempt has failed for good."""
+        now_ms = self.clock.now_ms()
+        wanted: Json = {
+            "state": RunState.DEAD,
+            "outcome": "exit_code",
+            "failure_class": FailureClass.EXIT_CODE,
+            "reason": "exit 3",
+            "exit_code": 3,
+            "fingerprint": f"exit_code:3:{error}",
+            **facts,
+        }
+        finish = Finish(
+            run_id=claim.run_id, fence=claim.fence, started_ms=now_ms, ended_ms=now_ms, error=error, **wanted
+        )
+        (verdict,) = await self.store.finish([finish], now_ms)
+        assert verdict.answer == "ok"
+
+    async def dead(self, name: str, errors: Sequence[str] = ("disk full",)) -> list[int]:
+        """Dead letters of a new job, one for each error, a second apart; their ids, oldest first."""
+        job = await self.add(name=name, overlap="allow")
+        ids = []
+        for error in errors:
+            claim = await self.begun(job["id"])
+            await self.die(claim, error)
+            self.clock.tick(1000)
+            ids.append(claim.run_id)
+        return ids
 
     def log_path(self, claim: Claim) -> Path:
         return Path(self.logs.create_dir(claim.run_id, claim.fence))
@@ -203,6 +242,7 @@ async def world(folder: Path, **settings: int) -> AsyncIterator[World]:
     """A world whose server answers."""
     made = World(folder, **settings)
     await made.store.open()
+    assert await made.store.take_epoch("node", NOW_MS) == made.services.epoch
     try:
         await made.server.start()
         try:
