@@ -4,10 +4,12 @@ import os
 from typing import Any
 
 from jobctl.clock import Clock
-from jobctl_daemon.api.context import HealthReport, ServiceBeat, StartLag, StopMode
+from jobctl_daemon.api.context import ClockReport, ClockStep, HealthReport, ServiceBeat, StartLag, StopMode
 from jobctl_daemon.decide.adoption import attempt_id
 from jobctl_daemon.execution.pool import RunnerPool
 from jobctl_daemon.health import Health
+from jobctl_daemon.services.clock import Timekeeper
+from jobctl_daemon.synchronised import synchronised
 
 
 class ExecutionDesk:
@@ -45,6 +47,8 @@ class HealthDesk:
         self._pool = pool
         self._returns = returns_after_reboot(state_dir)
         self.stopping = False
+        self.time: Timekeeper | None = None
+        """None until the store is open."""
 
     def snapshot(self) -> HealthReport:
         failing = [f"{name} fails: {beat.error}" for name, beat in self._health.services.items() if beat.error]
@@ -58,7 +62,15 @@ class HealthDesk:
             warnings=[*self._health.warnings.values(), *failing, *stalled, *silent],
             returns_after_reboot=self._returns[0],
             returns_after_reboot_why=self._returns[1],
+            clock=self._clock_report(),
         )
+
+    def _clock_report(self) -> ClockReport:
+        if self.time is None:
+            return ClockReport(synchronised=synchronised())
+        step = self.time.last_step
+        shown = None if step is None else ClockStep(at_ms=step.to_ms, from_ms=step.from_ms, to_ms=step.to_ms)
+        return ClockReport(synchronised=synchronised(), generation=self.time.generation, last_step=shown)
 
     def _services(self) -> dict[str, ServiceBeat]:
         now_ms = self._clock.boot_ms()

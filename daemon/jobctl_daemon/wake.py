@@ -2,7 +2,8 @@
 
 timerfd on CLOCK_REALTIME with TFD_TIMER_CANCEL_ON_SET (timerfd_create(2)) fires at the instant to the microsecond, also
 after a suspend, and reports a step of the clock at once; an idle daemon therefore needs no periodic look. asyncio's own
-timers round to whole milliseconds and know nothing of steps. Where there is no timerfd it sleeps a minute at a time.
+timers round to whole milliseconds and know nothing of steps. Where there is no timerfd it sleeps a minute at a time and
+then looks whether the clock was set.
 """
 
 import asyncio
@@ -15,6 +16,8 @@ from jobctl.clock import Clock
 _TFD_TIMER_ABSTIME: Final = 1
 _TFD_TIMER_CANCEL_ON_SET: Final = 2
 _NAP_S_MAX: Final = 60.0
+#: The clocks are not read at one instant; less than this is no step.
+_STEP_MS: Final = 2_000
 _INT64_MAX: Final = (1 << 63) - 1
 
 
@@ -55,6 +58,7 @@ class Alarm:
         self._loop = asyncio.get_running_loop()
         self._handle: asyncio.TimerHandle | None = None
         self._at_ms: int | None = None
+        self._boot_at_ms = 0
         self._descriptor = _timerfd_create()
         if self._descriptor >= 0:
             self._loop.add_reader(self._descriptor, self._fired)
@@ -67,6 +71,7 @@ class Alarm:
         if self._descriptor >= 0:
             _timerfd_set(self._descriptor, at_ms)
         else:
+            self._boot_at_ms = self._clock.now_ms() - self._clock.boot_ms()
             self._nap()
 
     def close(self) -> None:
@@ -93,7 +98,8 @@ class Alarm:
         if self._at_ms is None:
             return
         left_s = (self._at_ms - self._clock.now_ms()) / 1000
-        if left_s <= 0:
+        stepped_ms = self._clock.now_ms() - self._clock.boot_ms() - self._boot_at_ms
+        if left_s <= 0 or abs(stepped_ms) > _STEP_MS:
             self._wake.set()
         else:
             self._handle = self._loop.call_later(min(left_s, _NAP_S_MAX), self._nap)

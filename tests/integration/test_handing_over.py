@@ -82,7 +82,7 @@ async def test_a_refused_start_is_given_back_even_when_the_first_write_fails(sto
     pool._reports.append(Refused(run_id, fence, "EAGAIN"))
     failing = FailsOnce(store, "unclaim")
     health = Health(clock)
-    collect = Collect(failing, clock, pool, health, StartAgain(health), lambda: None)  # type: ignore[arg-type]
+    collect = Collect(failing, clock, pool, health, StartAgain(health, clock), lambda: None)  # type: ignore[arg-type]
 
     with pytest.raises(Unavailable):
         await collect.run_once()
@@ -94,16 +94,34 @@ async def test_a_refused_start_is_given_back_even_when_the_first_write_fails(sto
 
 
 def test_the_delay_grows_by_the_round_and_ends_with_a_start_that_went_well() -> None:
-    health = Health(ManualClock())
-    again = StartAgain(health)
+    clock = ManualClock()
+    health = Health(clock)
+    again = StartAgain(health, clock)
+    began = clock.now_ms()
 
-    assert {again.refused(1, "EAGAIN", now) for now in (0, 10, 20)} == {1_000}
-    again.started(500)
+    waits = []
+    for _ in range(3):
+        waits.append(again.refused(1, "EAGAIN", clock.now_ms()) - began)
+        clock.tick(10)
+    assert set(waits) == {1_000}
+    again.started()
     assert health.warnings
-    assert again.refused(1, "EAGAIN", 1_000) == 3_000
-    again.started(3_000)
+    clock.tick(1_000)
+    assert again.refused(1, "EAGAIN", clock.now_ms()) == clock.now_ms() + 2_000
+    clock.tick(2_000)
+    again.started()
     assert not health.warnings
-    assert again.refused(1, "EAGAIN", 5_000) == 6_000
+    assert again.refused(1, "EAGAIN", clock.now_ms()) == clock.now_ms() + 1_000
+
+
+def test_a_clock_that_is_set_back_does_not_put_off_what_was_refused() -> None:
+    clock = ManualClock()
+    again = StartAgain(Health(clock), clock)
+    again.refused(1, "EAGAIN", clock.now_ms())
+    clock.tick(400)
+    clock.step(-7_200_000)
+
+    assert again.refused(1, "EAGAIN", clock.now_ms()) == clock.now_ms() + 600
 
 
 async def test_a_runner_that_goes_before_it_has_told_what_it_holds_is_not_kept(tmp_path: Path) -> None:

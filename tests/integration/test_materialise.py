@@ -10,6 +10,7 @@ from jobctl.states import Misfire, SkipReason, Trigger
 from jobctl_daemon.rows import Caller, Expansion, LedgerRow, RunFilter
 from jobctl_daemon.schedules import schedule_of
 from jobctl_daemon.services import once
+from jobctl_daemon.services.clock import Timekeeper
 from jobctl_daemon.services.materialise import Materialise
 from jobctl_daemon.services.zones import follow_zone_data
 from jobctl_daemon.store.sqlite import SqliteStore
@@ -34,7 +35,7 @@ class Scene:
         self.store = store
         self.clock = clock
         self.epoch = epoch
-        self.scan = Materialise(store, clock, OWNER, epoch, lambda: None)
+        self.scan = Materialise(store, Timekeeper(store, clock, epoch), epoch, lambda: None)
 
     async def add(self, schedule: ScheduleSpec, policies: Policies | None = None, name: str = "job") -> Job:
         spec = JobSpec(

@@ -102,6 +102,11 @@ def cause(gaps: Iterable[Gap], from_ms: int, to_ms: int) -> tuple[SkipReason, st
     return widest.reason, widest.words
 
 
+def leapt(gaps: Iterable[Gap], from_ms: int, to_ms: int) -> bool:
+    """Whether a gap touches [from, to]: its times were not lived one after another."""
+    return any(gap.from_ms <= to_ms and gap.to_ms >= from_ms for gap in gaps)
+
+
 def age_judged_at_ms(now: Reading, doubted: Gap | None, noticed_boot_ms: int) -> int:
     """The wall time by which things are old: not that of a clock which has just leapt by more than a day.
 

@@ -7,19 +7,20 @@ from jobctl_daemon.store import Store
 
 
 async def expand_boot(store: Store, clock: Clock, boot_key: str, epoch: int) -> int:
-    """A run for each on-boot job that was there when this boot was first seen; returns how many.
+    """A run for each on-boot job that is there when this boot is first seen; returns how many.
 
-    The instant is stored before anything is expanded, so that every later start of the daemon in this boot makes the
-    same ledger keys, and finds them taken.
+    No time is compared: the clock may be wrong at boot. A daemon that dies in between makes the same ledger keys at its
+    next start, and finds them taken.
     """
+    known_key, _, _ = (await store.meta()).get("boot", "").partition(" ")
+    if known_key == boot_key:
+        return 0
     now_ms = clock.now_ms()
-    known_key, _, known_ms = (await store.meta()).get("boot", "").partition(" ")
-    if known_key != boot_key:
-        await store.set_meta({"boot": f"{boot_key} {now_ms}"})
-    slot_ms = int(known_ms) if known_key == boot_key else now_ms
-    jobs = [job for job in await store.started_jobs("boot") if job.created_ms <= slot_ms]
-    rows = [due.once_per(job, f"boot:{boot_key}", slot_ms, Trigger.BOOT) for job in jobs]
-    return await store.expand(rows, now_ms, epoch) if rows else 0
+    jobs = await store.started_jobs("boot")
+    rows = [due.once_per(job, f"boot:{boot_key}", now_ms, Trigger.BOOT) for job in jobs]
+    made = await store.expand(rows, now_ms, epoch) if rows else 0
+    await store.set_meta({"boot": boot_key})
+    return made
 
 
 async def expand_start(store: Store, clock: Clock, epoch: int) -> int:

@@ -1,5 +1,7 @@
 """Retention: expired rows and logs go. It rides on finished runs, so an idle daemon does nothing."""
 
+from collections.abc import Callable
+
 import structlog
 
 from jobctl.clock import Clock
@@ -17,14 +19,17 @@ _BATCH = 500
 
 
 class Retain:
-    """Woken by `finished`."""
+    """Woken by `finished`. `age_ms` is the wall time by which things are old: a clock that leaps makes nothing so."""
 
     name = "retain"
     pace_ms = 0
 
-    def __init__(self, store: Store, clock: Clock, logs: LogFiles, keep: Keep) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, logs: LogFiles, keep: Keep, age_ms: Callable[[], int] | None = None
+    ) -> None:
         self.wake = Wake()
         self.keep = keep
+        self._age_ms = age_ms or clock.now_ms
         self._store = store
         self._clock = clock
         self._logs = logs
@@ -41,7 +46,7 @@ class Retain:
     async def run_once(self) -> Pass:
         if not self._finished:
             return Pass()
-        pruned = await self._store.prune(self._clock.now_ms(), _BATCH, self.keep)
+        pruned = await self._store.prune(self._age_ms(), _BATCH, self.keep)
         for run_id, fence in pruned.logs:
             self._logs.remove(run_id, fence)
         if pruned.more:

@@ -43,6 +43,8 @@ async def _aim_all(store: Store, now_ms: int, epoch: int) -> int:
 
 
 def _aimed(job: DueJob) -> Expansion | None:
+    if job.schedule.at_ms is not None:  # an instant is the same in every zone, and may lie before what is handled
+        return None
     try:
         fire = schedule_of(job.schedule).next_after(job.handled_ms)
     except InvalidInput:  # a zone that is gone: the due scan parks the job, with the reason
