@@ -17,11 +17,13 @@ _LABELS: Final = {"target.command": "command", "target.shell": "shell"}
 Facts = list[tuple[str, str]]
 
 
-def show_changes(session: Session, job: dict[str, Any], answer: dict[str, Any], warnings: list[str]) -> None:
-    """`answer` is that of a dry run; `job` is what it would change."""
+def show_changes(
+    session: Session, job: dict[str, Any], answer: dict[str, Any], warnings: list[str], *, aside: bool
+) -> None:
+    """`answer` is that of a dry run; `job` is what it would change. `aside`: on stderr, where a person is asked."""
     render = session.render
     facts = [*_changes(answer["changes"]), *_fires(session, job, answer)]
-    if render.machine:  # stdout is for the one document
+    if aside:
         for label, text in facts if session.world.interactive() else ():
             render.word(f"  {label}  {text}")
     else:

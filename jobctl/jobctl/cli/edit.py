@@ -157,14 +157,12 @@ def _show(session: Session, job: Json, answer: Json, how: How) -> None:
     if not answer["changes"]:
         session.render.word(f"nothing {'would be' if how.dry_run else 'was'} changed: {job['name']} is so already")
         return
-    if how.quiet and how.yes:
-        return
     from jobctl.cli.changed import show_changes
     from jobctl.cli.document import written
     from jobctl.cli.slips import slips
 
     found = slips(written(answer["job"]), uid=session.world.uid, environ=session.world.environ)
-    show_changes(session, job, answer, found)
+    show_changes(session, job, answer, found, aside=session.render.machine or how.quiet)
 
 
 def _tell(session: Session, job: Json, answer: Json, how: How) -> None:

@@ -294,13 +294,19 @@ def _one_run(act: Callable[[FakeDaemon, Asked, Json], Answer]) -> Callable[..., 
 def _edit(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
     """Null is the default again; env and retry are merged, the rest is replaced."""
     if asked.headers.get("If-Match", f'"{found["rev"]}"') != f'"{found["rev"]}"':
-        return problem(409, "conflict", f"{found['name']} has changed meanwhile", "look at it again")
-    fresh = job(found["id"], found["name"])
-    merged = {field: found[field] | asked.body[field] for field in ("env", "retry") if asked.body.get(field)}
-    edited = found | {field: fresh[field] if value is None else value for field, value in asked.body.items()} | merged
-    if edited["schedule"]:
-        zone = (found["schedule"] or {}).get("timezone", "Europe/Berlin")
-        edited["schedule"] = {"timezone": zone, "words": "in words", **edited["schedule"]}
+        return problem(409, "conflict", f"{found['name']} was changed meanwhile", "look at it again")
+    fresh, edited = job(found["id"], found["name"]), dict(found)
+    for field, value in asked.body.items():
+        if field in ("env", "retry") and value is not None:
+            merged = {name: fresh[field].get(name) if part is None else part for name, part in value.items()}
+            value = {name: part for name, part in (found[field] | merged).items() if part is not None}
+        if field == "schedule" and value is not None:
+            zone = (found["schedule"] or {}).get("timezone", "Europe/Berlin")
+            value = {"timezone": zone, "words": "in words", **value}
+        if field == "timezone":
+            field, value = "schedule", {**found["schedule"], "timezone": value or "Etc/UTC"}
+        edited[field] = None if field == "schedule" and value is None else fresh[field] if value is None else value
+    edited = {name: _as_answered(name, value) for name, value in edited.items() if name in fresh}
     if asked.query.get("dry_run") == "1":
         changes = [
             {"field": field, "before": found[field], "after": edited[field]}
@@ -313,6 +319,16 @@ def _edit(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
         )
     found |= {**edited, "rev": found["rev"] + 1}
     return Answer(200, found)
+
+
+def _as_answered(name: str, value: Any) -> Any:
+    """Durations that were texts are answered as seconds."""
+    if isinstance(value, dict) and name in ("schedule", "retry"):
+        return {part: _as_answered(part, inner) for part, inner in value.items()}
+    timed = ("timeout", "grace", "misfire_within", "late_after", "every", "jitter", "backoff", "backoff_max")
+    if name not in timed or not isinstance(value, str):
+        return value
+    return int(value[:-1]) * {"s": 1, "m": 60, "h": 3600}[value[-1]]
 
 
 def _delete(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
