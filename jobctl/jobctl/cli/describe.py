@@ -52,7 +52,12 @@ def failure(run: dict[str, Any]) -> str:
         return signal_name(int(run["signal"]))
     if run.get("exit_code") is not None:
         return f"exit {run['exit_code']}"
-    return kind or "failed"
+    said = str(run.get("reason") or "").partition(";")[0]
+    if kind == "exit_code" and said.startswith("exit "):
+        return said
+    if kind == "signal" and said.endswith(")"):  # ended by signal 9 (SIGKILL)
+        return said.rpartition("(")[2].removesuffix(")")
+    return kind.replace("_", " ") or "failed"
 
 
 def outcome(run: dict[str, Any]) -> str:
@@ -76,10 +81,12 @@ def waits_for_retry(run: dict[str, Any]) -> bool:
 
 
 def retry(run: dict[str, Any], viewer: Viewer) -> str:
-    """`retry 2 of 3 due in 12s, 03:00:10 CET`, of a run that waits for one."""
+    """`retry 2 of 3 is due in 12s, 03:00:10 CET`, of a run that waits for one."""
     number, most = int(run["attempt"]), int(run["max_attempts"]) - 1
-    of = f" of {most}" if number <= most else ""
-    return f"retry {number}{of} due {viewer.ago(run['due_at'])}, {viewer.clock(run['due_at'])}"
+    which = f"retry {number} of {most}" if number <= most else "its next retry"  # more when it was lost or replayed
+    if milliseconds(run["due_at"]) <= viewer.now_ms:
+        return f"{which} is due now"
+    return f"{which} is due {viewer.ago(run['due_at'])}, {viewer.clock(run['due_at'])}"
 
 
 def ended(run: dict[str, Any]) -> str:

@@ -82,7 +82,8 @@ def _show_groups(session: Session, groups: list[dict[str, Any]], *, narrowed: bo
     wide = render.output == "wide"
     rows: list[list[Any]] = []
     for group in groups:
-        row = [group["count"], _jobs(group["jobs"]), _failed(group), describe.first_line(group["error"]),
+        failed = Cell(describe.failure(group), style="bad")
+        row = [group["count"], _jobs(group["jobs"]), failed, describe.first_line(group["error"]),
                viewer.ago(group["last_at"]), group["replays"], group["fingerprint"]]  # fmt: skip
         if wide:
             row.insert(5, viewer.ago(group["first_at"]))
@@ -120,13 +121,6 @@ def _show_runs(session: Session, runs: list[dict[str, Any]], *, narrowed: bool) 
 def _jobs(names: list[str]) -> Cell:
     more = f" +{len(names) - 1}" if len(names) > 1 else ""
     return Cell(", ".join(names), f"{names[0]}{more}" if names else "")
-
-
-def _failed(group: dict[str, Any]) -> Cell:
-    """The class; an exit code or signal is in the reason alone."""
-    reason = str(group["reason"] or "")
-    known = group["class"] in ("exit_code", "signal") and reason
-    return Cell(reason.partition(";")[0].partition(",")[0] if known else describe.failure(group), style="bad")
 
 
 def _nothing(session: Session, *, narrowed: bool) -> None:

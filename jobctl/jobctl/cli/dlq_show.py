@@ -36,8 +36,10 @@ def verb(
     for label, text in facts:
         render.fact(f"  {label}", text, _INDENT)
     _show_log(session, client, found)
-    for command, comment in _next(found):
-        render.fact(f"  {command}", comment, 2 * _INDENT + 6)
+    commands = _next(found)
+    wide = max(len(command) for command, _ in commands) + 4
+    for command, comment in commands:
+        render.fact(f"  {command}", comment, wide)
 
 
 def _dead(client: Client, text: str) -> dict[str, Any]:
@@ -75,7 +77,10 @@ def _show_log(session: Session, client: Client, run: dict[str, Any]) -> None:
         render.fact("  log", error.message, _INDENT)
         return
     lines = LogFilter().feed(data[-_LINE_BYTES_MAX:], final=True).splitlines()
-    render.fact("  log", "" if lines else "it printed nothing", _INDENT)
+    if not lines:
+        render.fact("  log", "it printed nothing", _INDENT)
+        return
+    render.line("  log")
     for line in lines:
         render.line(f"    {line}")
 

@@ -38,6 +38,8 @@ _NO_RECORD: Final = (
     "today's schedule was due then, but nothing is recorded: it had another one, or the record is no longer kept"
 )
 _INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
+#: What a sentence that counts the attempts itself leaves out of a reason.
+_COUNTED: Final = re.compile(r"; \d+ attempts have failed$")
 
 Entry = dict[str, Any]
 
@@ -187,7 +189,7 @@ class Fate:
 
     def _died(self, run: Entry) -> str:
         times = "once" if run["attempt"] <= 1 else f"{run['attempt']} times"
-        reason = str(run["reason"] or describe.failure(run))
+        reason = _COUNTED.sub("", str(run["reason"] or describe.failure(run)))
         error = describe.first_line(run["error"])
         text = f"run {run['id']} failed {times}: {self.local(reason)}" + (f"; {error}" if error else "")
         if run["state"] == "discarded":

@@ -39,10 +39,19 @@ def until_over(session: Session, client: Client, run: Run, deadline_ms: int | No
 
 
 def until_started(session: Session, client: Client, run: Run) -> Run:
-    """The run once it runs or is over. One that is due later is waited for, and said so once."""
+    """The run once it has an attempt, or is over. One that is due later is waited for, and said so once."""
+    return _until_attempt(session, client, run, 1)
+
+
+def has_log(run: Run) -> bool:
+    """Whether an attempt of it has begun, and may have printed something."""
+    return bool(run["started_at"]) or run["state"] == "running" or (is_active(run) and run["attempt"] > 0)
+
+
+def _until_attempt(session: Session, client: Client, run: Run, number: int) -> Run:
     patience = Patience(session)
     looks = 0
-    while is_active(run) and run["state"] != "running":
+    while is_active(run) and run["attempt"] < number:
         if looks == _LOOKS_SILENT:
             session.render.word(f"run {run['id']} of {run['job']} {_awaited(session, run)}")
         looks += 1
@@ -71,17 +80,19 @@ def follow_log(
 
     With `attempt` of that one only.
     """
-    shown = _follow_attempt(session, client, run, write=write, attempt=attempt, offset=offset)
+    if attempt is not None:
+        _follow_attempt(session, client, run, write=write, attempt=attempt, offset=offset)
+        return
+    shown = _follow_attempt(session, client, run, write=write, attempt=run["attempt"] or None, offset=offset)
     patience = Patience(session)
-    while attempt is None:
+    while True:
         run = patience.ask(lambda ident=run["id"]: client.run(ident))  # type: ignore[misc]
-        if not is_active(run) or (run["state"] == "running" and run["attempt"] == shown):
+        if is_active(run) and not (run["state"] == "running" and run["attempt"] == shown):
+            run = _until_attempt(session, client, run, shown + 1)
+        if run["attempt"] <= shown:
             return
-        run = until_started(session, client, run)
-        if run["attempt"] == shown:
-            return
-        session.render.word(f"attempt {run['attempt']}")
-        shown = _follow_attempt(session, client, run, write=write, attempt=run["attempt"], offset=0)
+        session.render.word(f"attempt {shown + 1}")
+        shown = _follow_attempt(session, client, run, write=write, attempt=shown + 1, offset=0)
 
 
 def _follow_attempt(

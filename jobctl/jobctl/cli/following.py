@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from jobctl.cli import describe
-from jobctl.cli.follow import is_active, until_over, until_started
+from jobctl.cli.follow import has_log, is_active, until_over, until_started
 from jobctl.cli.patience import Patience
 from jobctl.cli.session import Session
 from jobctl.client.sync import Client
@@ -68,7 +68,7 @@ def _after(client: Client, job: Run, seen: int) -> list[Run]:
 
 def _shown(session: Session, client: Client, run: Run, show: Callable[[Run], None]) -> None:
     run = until_started(session, client, run)
-    if run["started_at"]:
+    if has_log(run):
         show(run)
     over = until_over(session, client, run)
     taken = describe.run_time(over, session.viewer)

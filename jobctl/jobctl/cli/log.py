@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from jobctl.cli import describe
-from jobctl.cli.follow import Watched, follow_log, is_active, log_writer, until_over, until_started
+from jobctl.cli.follow import Watched, follow_log, has_log, is_active, log_writer, until_over, until_started
 from jobctl.cli.select import find_run
 from jobctl.cli.session import Session
 from jobctl.cli.tail import tail_offset
@@ -53,7 +53,7 @@ def verb(
     run = find_run(client, which)
     if follow and attempt is None:
         run = until_started(session, client, run)
-    if not run["started_at"] and run["state"] != "running" and not _has_run(run):
+    if not has_log(run):
         raise NotFound(
             f"run {run['id']} of {run['job']} has no log: {describe.ended(run)}", f"see jobctl show {run['id']} --run"
         )
@@ -70,11 +70,6 @@ def verb(
     finish()
     if session.render.out.terminal:
         _say_end(session, until_over(session, client, run, 0 if not follow else None))
-
-
-def _has_run(run: dict[str, Any]) -> bool:
-    """Whether an attempt has ended already, of a run that waits for the next."""
-    return is_active(run) and bool(run["attempt"])
 
 
 class _Begin(NamedTuple):

@@ -10,7 +10,7 @@ import typer
 
 from jobctl.cli import definition, describe, draft
 from jobctl.cli.ending import CommandEnded
-from jobctl.cli.follow import Watched, follow_log, is_active, log_writer, until_over, until_started
+from jobctl.cli.follow import Watched, follow_log, has_log, is_active, log_writer, until_over, until_started
 from jobctl.cli.select import find_job
 from jobctl.cli.session import Session
 from jobctl.cli.times import milliseconds
@@ -91,7 +91,7 @@ def _watch(session: Session, client: Client, run: dict[str, Any], *, follow: boo
 
 def _follow(session: Session, client: Client, run: dict[str, Any]) -> None:
     run = until_started(session, client, run)
-    if run["started_at"]:
+    if has_log(run):
         write, finish = log_writer(session, raw=False)
         watched = Watched(write)
         follow_log(session, client, run, write=watched)
