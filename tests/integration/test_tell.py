@@ -246,6 +246,10 @@ async def test_messages_that_could_not_be_delivered_are_a_warning_until_one_can(
     scene.health.warnings.clear()
     await scene.look()
     assert scene.health.warnings == {"notices": words}
+    scene.events.clear()
+    await scene.ends((await scene.add(spec("quiet"))).id, RunState.SUCCEEDED)
+    scene.tell.heard(scene.events)
+    assert scene.tell.wake.is_set()
     await scene.deliver()
     await scene.look()
     assert scene.health.warnings == {}

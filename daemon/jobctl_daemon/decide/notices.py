@@ -84,6 +84,7 @@ class Delivery(Noted, frozen=True):
     """The end of a delivery for good."""
 
     address_id: str
+    """Empty when a person had it done again."""
     good: bool
     at_ms: int
     name: str
@@ -152,18 +153,19 @@ def happening(event: Event) -> Happening | None:
 
 
 def delivery(event: Event) -> Delivery | None:
-    """How a delivery ended; None for the event of anything else."""
+    """How a delivery ended; None for the event of anything else. Of successes the store tells only deliveries'."""
     key = event.data.get("key")
     good = _DELIVERED.get(event.kind)
-    if good is None or not isinstance(key, str) or not key.startswith(KEY_PREFIX):
+    ours = isinstance(key, str) and key.startswith(KEY_PREFIX)
+    if good is None or not (good or ours):
         return None
-    name = plain(event.data.get("name"))
-    return Delivery(address_id=key.rpartition(":")[2], good=good, at_ms=instant_ms(event.at), name=name)
+    address_id = str(key).rpartition(":")[2] if ours else ""
+    return Delivery(address_id=address_id, good=good, at_ms=instant_ms(event.at), name=plain(event.data.get("name")))
 
 
 def concerns(event: Event) -> bool:
     """Whether the service must look at once."""
-    return event.kind in KINDS or delivery(event) is not None
+    return event.kind in KINDS or (event.kind in _DELIVERED and str(event.data.get("key")).startswith(KEY_PREFIX))
 
 
 def plain(value: object, most: int = TEXT_CHARS) -> str:

@@ -80,12 +80,17 @@ class Memory:
 
     def delivered(self, end: Delivery) -> None:
         """A delivery has ended for good."""
-        known = self._troubles.pop(end.address_id, None)
-        if not end.good:
-            count = known.count + 1 if known else 1
-            self._troubles[end.address_id] = Trouble(count=count, at_ms=end.at_ms, name=end.name)
-        if known or not end.good:
-            self._changed.add(_TROUBLE + end.address_id)
+        if end.good:
+            self._forget_troubles(
+                name
+                for name, known in self._troubles.items()
+                if (end.address_id == name if end.address_id else end.name == known.name)
+            )
+            return
+        known = self._troubles.get(end.address_id)
+        count = known.count + 1 if known else 1
+        self._troubles[end.address_id] = Trouble(count=count, at_ms=end.at_ms, name=end.name)
+        self._changed.add(_TROUBLE + end.address_id)
 
     # ── what follows ──────────────────────────────────────────────
     def due(self, now_ms: int) -> list[Box]:
@@ -104,9 +109,7 @@ class Memory:
 
     def warning(self, now_ms: int) -> str | None:
         """That messages could not be delivered, and where to look."""
-        for name in [name for name, found in self._troubles.items() if not 0 <= now_ms - found.at_ms < WARN_MS]:
-            del self._troubles[name]
-            self._changed.add(_TROUBLE + name)
+        self._forget_troubles(name for name, found in self._troubles.items() if not 0 <= now_ms - found.at_ms < WARN_MS)
         if not self._troubles:
             return None
         count = sum(trouble.count for trouble in self._troubles.values())
@@ -145,6 +148,11 @@ class Memory:
     def _put_box(self, box: Box) -> None:
         self._boxes[box.address.id] = box
         self._changed.add(_BOX + box.address.id)
+
+    def _forget_troubles(self, names: Iterable[str]) -> None:
+        for name in list(names):
+            del self._troubles[name]
+            self._changed.add(_TROUBLE + name)
 
     def _put_streak(self, job_id: int, streak: Streak | None) -> None:
         """The job that was heard of last is the last one to be forgotten."""

@@ -54,9 +54,11 @@ class Tell:
         self._unlooked = 0
 
     def heard(self, events: Sequence[Event]) -> None:
-        """These were committed."""
+        """These were committed. While there is a warning any success may be that of a delivery done again."""
         self._unlooked += len(events)
-        if self._unlooked >= _LOOK_EVERY or any(notices.concerns(event) for event in events):
+        warned = _TOPIC in self._health.warnings
+        news = any(notices.concerns(event) or (warned and event.kind == "run.succeeded") for event in events)
+        if news or self._unlooked >= _LOOK_EVERY:
             self.wake.set()
 
     async def run_once(self) -> Pass:

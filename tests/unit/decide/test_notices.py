@@ -82,6 +82,8 @@ def test_the_end_of_a_delivery_is_known_by_its_key() -> None:
     assert notices.delivery(event("run.succeeded", key="n:12:abcdef")) is not None
     for other in (event("run.running", key="n:12:abcdef"), event("run.failed", key="s:12"), event("run.failed", key=3)):
         assert notices.delivery(other) is None
+    assert notices.concerns(failed)
+    assert not notices.concerns(event("run.succeeded", key="s:12"))
 
 
 # ── what is told ──────────────────────────────────────────────
@@ -375,6 +377,16 @@ def test_what_could_not_be_delivered_is_a_warning_until_something_can() -> None:
     assert memory.warning(T0 + 1) == "2 messages could not be delivered: jobctl runs 'notify a' --state failed"
     ended(memory, "run.succeeded", "a")
     assert memory.warning(T0 + 1) is None
+
+
+def test_a_delivery_that_a_person_has_done_again_mends_those_of_its_name() -> None:
+    memory = Memory({}, 1)
+    ended(memory, "run.failed", "a")
+    ended(memory, "run.failed", "b")
+    again = notices.delivery(event("run.succeeded", key="m:1", name="notify a"))
+    assert again is not None
+    memory.delivered(again)
+    assert memory.warning(T0) == "1 message could not be delivered: jobctl runs 'notify b' --state failed"
 
 
 def test_a_warning_ends_after_a_day() -> None:

@@ -21,7 +21,7 @@ SQL = load("tell")
 SOURCE: Final = "notice"
 QUEUE: Final = "notices"
 
-#: Four attempts within eight minutes of each other: longer than a mail server takes to restart.
+#: Four attempts within some eight minutes: a receiver may be away for as long as it takes to start it again.
 _POLICIES: Final = Policies(
     timeout_ms=60_000,
     overlap=Overlap.ALLOW,
