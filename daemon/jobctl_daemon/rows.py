@@ -153,6 +153,8 @@ class Edit(Row, frozen=True):
     missed: LedgerRow | None = None
     """Occurrences of the old schedule up to now that have no row yet."""
     next_ms: int | None = None
+    revision: int | None = None
+    """Of the cursor from which these two were decided; None: whatever it is."""
 
 
 class Pending(Row, frozen=True):

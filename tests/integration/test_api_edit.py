@@ -132,6 +132,82 @@ async def test_a_job_may_be_made_by_hand_only_and_get_a_schedule_again(api: Worl
     assert again["next_run_at"] == "2027-01-15T09:00:00Z"
 
 
+async def test_an_occurrence_that_becomes_due_during_an_edit_is_accounted_for_once(
+    api: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = await api.add(schedule=HOURLY)
+    api.clock.tick(3_605_000)
+    real, tries = api.store.edit_job, []
+
+    async def overtaken(*args: Any) -> Any:
+        if not tries:
+            await due(api, job["id"])
+        tries.append(args)
+        return await real(*args)
+
+    monkeypatch.setattr(api.store, "edit_job", overtaken)
+    assert (await api.ask("PATCH", "/v1/jobs/greet", {"schedule": {"cron": "30 * * * *"}})).status == 200
+    assert len(tries) == 2
+    assert await ledger(api) == [("edited", "2027-01-15T09:00:00Z", 1)]
+    (run,) = (await api.ask("GET", "/v1/jobs/greet/runs")).json["items"]
+    assert run["state"] == "superseded"
+
+
+async def test_a_skip_of_the_old_schedule_says_nothing_about_the_new_one(api: World) -> None:
+    await api.add(schedule=HOURLY)
+    await api.ask("POST", "/v1/jobs/greet/skip", {"count": 5})
+    edited = (await api.ask("PATCH", "/v1/jobs/greet", {"schedule": {"cron": "30 * * * *"}})).json
+    assert edited["next_run_at"] == "2027-01-15T08:30:00Z"
+    assert (await api.ask("POST", "/v1/jobs/greet/skip")).json["next_run_at"] == "2027-01-15T09:30:00Z"
+    await api.ask("POST", "/v1/jobs/greet/pause")
+    assert (await api.ask("POST", "/v1/jobs/greet/resume")).json["next_run_at"] == "2027-01-15T09:30:00Z"
+
+
+async def test_a_one_shot_that_is_done_comes_back_with_a_new_time(api: World) -> None:
+    job = await api.add(run_at="in 1m")
+    api.clock.tick(60_000)
+    await due(api, job["id"])
+    (run,) = (await api.ask("GET", "/v1/jobs/greet/runs")).json["items"]
+    await api.end(await api.claim(run["id"]))
+    assert (await api.ask("GET", "/v1/jobs/greet")).json["state"] == "done"
+    patch = {"schedule": {"at": "2027-01-15T09:00:00Z"}}
+    shown = (await api.ask("PATCH", "/v1/jobs/greet?dry_run=1", patch)).json
+    edited = (await api.ask("PATCH", "/v1/jobs/greet", patch)).json
+    assert (edited["state"], edited["next_run_at"]) == ("ok", "2027-01-15T09:00:00Z")
+    assert shown["job"] == edited
+    assert len((await api.ask("GET", "/v1/jobs")).json["items"]) == 1
+
+
+async def test_a_one_shot_that_is_done_does_not_come_back_under_a_name_that_is_taken(api: World) -> None:
+    job = await api.add(run_at="in 1m")
+    api.clock.tick(60_000)
+    await due(api, job["id"])
+    (run,) = (await api.ask("GET", "/v1/jobs/greet/runs")).json["items"]
+    await api.end(await api.claim(run["id"]))
+    await api.add()
+    patch = {"schedule": {"at": "2027-01-15T09:00:00Z"}}
+    for path in (f"/v1/jobs/{job['id']}?dry_run=1", f"/v1/jobs/{job['id']}"):
+        answer = await api.ask("PATCH", path, patch)
+        assert (answer.status, answer.json["code"]) == (409, "conflict")
+    assert (await api.ask("PATCH", f"/v1/jobs/{job['id']}", {**patch, "name": "again"})).status == 200
+
+
+async def test_a_job_that_leaves_a_paused_queue_goes_on_and_one_that_enters_is_held(api: World) -> None:
+    await api.add(queue="q", schedule=HOURLY)
+    await api.ask("POST", "/v1/queues/q/pause")
+    api.clock.tick(3_605_000)
+    for patch, state, next_run_at in (
+        ({"queue": "default"}, "ok", "2027-01-15T10:00:00Z"),
+        ({"queue": "q", "note": "x"}, "paused", None),
+        ({"queue": "default", "schedule": {"cron": "30 * * * *"}}, "ok", "2027-01-15T09:30:00Z"),
+    ):
+        shown = (await api.ask("PATCH", "/v1/jobs/greet?dry_run=1", patch)).json["job"]
+        edited = (await api.ask("PATCH", "/v1/jobs/greet", patch)).json
+        assert (edited["state"], edited["next_run_at"]) == (state, next_run_at)
+        assert shown == edited
+    assert await ledger(api) == [("paused", "2027-01-15T09:00:00Z", 1)]
+
+
 # ── a look first ──────────────────────────────────────────────
 
 
@@ -331,9 +407,10 @@ async def test_a_job_cannot_come_after_one_that_is_not_there(api: World) -> None
 async def test_a_circle_of_jobs_is_a_conflict(api: World) -> None:
     await api.add(name="a")
     await api.add(name="b", schedule={"after": "a"})
-    for upstream in ("a", "b"):
-        answer = await api.ask("PATCH", "/v1/jobs/a", {"schedule": {"after": upstream}})
-        assert (answer.status, answer.json["code"]) == (409, "conflict")
+    for path in ("/v1/jobs/a", "/v1/jobs/a?dry_run=1"):
+        for upstream in ("a", "b"):
+            answer = await api.ask("PATCH", path, {"schedule": {"after": upstream}})
+            assert (answer.status, answer.json["code"]) == (409, "conflict")
 
 
 async def test_a_job_that_others_come_after_is_not_removed(api: World) -> None:

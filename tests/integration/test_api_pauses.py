@@ -10,7 +10,7 @@ from jobctl.errors import Forbidden
 from jobctl_daemon.api.callers import ROOT, must_operate
 from jobctl_daemon.rows import Caller
 from jobctl_daemon.services import resuming
-from unit.api.world import World, world
+from unit.api.world import BODY, World, world
 
 HOURLY = {"cron": "0 * * * *", "timezone": "UTC"}
 HOUR = 3_600_000
@@ -247,6 +247,9 @@ async def test_a_paused_daemon_holds_every_job_and_says_so(api: World) -> None:
     assert (await api.ask("GET", "/v1/status")).json["paused"] == paused.json
     assert (await api.ask("GET", "/v1/jobs/greet")).json["suspended_by"] == "daemon"
     assert (await api.ask("POST", "/v1/daemon/pause")).json == paused.json
+    draft = {**BODY, "name": "later", "schedule": HOURLY}
+    shown = (await api.ask("POST", "/v1/jobs?dry_run=1", draft)).json["job"]
+    assert (shown["state"], shown["suspended_by"], shown["next_run_at"]) == ("paused", "daemon", None)
     made = await api.add(name="later", schedule=HOURLY)
     assert (made["suspended_by"], made["next_run_at"]) == ("daemon", None)
     resumed = await api.ask("POST", "/v1/daemon/resume")

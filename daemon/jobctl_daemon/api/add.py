@@ -9,11 +9,12 @@ from jobctl.errors import Conflict
 from jobctl.model import JobDraft
 from jobctl_daemon.api.answers import answer
 from jobctl_daemon.api.call import Call
-from jobctl_daemon.api.definitions import after_shown, checked, circumstances, free_names, has_name, with_upstream
+from jobctl_daemon.api.definitions import after_shown, checked, circumstances, free_names, holder_of, with_upstream
 from jobctl_daemon.api.dry import as_job
 from jobctl_daemon.api.limits import PREVIEWED
 from jobctl_daemon.api.next import foretold
 from jobctl_daemon.api.queries import Query
+from jobctl_daemon.api.queues import pause_over
 from jobctl_daemon.drafts import Checked, Circumstances, checked_job
 from jobctl_daemon.rows import Created, Request
 from jobctl_daemon.schedules import schedule_of
@@ -50,7 +51,7 @@ async def _create(call: Call, definition: Checked, now_ms: int, request: Request
             return await call.services.store.create_job(call.caller, spec, definition.next_ms, now_ms, request)
         except Conflict:
             # The key may be what conflicts: then no other name helps.
-            if definition.named or not await has_name(call, spec.name):
+            if definition.named or await holder_of(call, spec.name) is None:
                 raise
             spec = msgspec.structs.replace(spec, name=(await free_names(call, [definition.spec.name], []))[0])
     return await call.services.store.create_job(call.caller, spec, definition.next_ms, now_ms, request)
@@ -61,12 +62,19 @@ async def _dry(call: Call, definition: Checked, here: Circumstances) -> dict[str
     spec = definition.spec
     if not definition.named:
         spec = msgspec.structs.replace(spec, name=(await free_names(call, [spec.name], []))[0])
-    elif await has_name(call, spec.name):
+    elif await holder_of(call, spec.name) is not None:
         raise Conflict(f"there is a job {spec.name} already", "choose another name", details={"field": "name"})
     zone = spec.schedule.timezone
     future = await checked(foretold, schedule_of(spec.schedule), here.now_ms, n=PREVIEWED, zone=zone)
     return {
-        "job": as_job(spec, call.caller, definition.next_ms, here.now_ms, after_shown(spec.schedule, here)),
+        "job": as_job(
+            spec,
+            call.caller,
+            definition.next_ms,
+            here.now_ms,
+            after_shown(spec.schedule, here),
+            await pause_over(call, spec.queue),
+        ),
         "preview": future,
         "warnings": definition.warnings,
     }

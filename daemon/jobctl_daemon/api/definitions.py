@@ -72,7 +72,7 @@ async def free_names(call: Call, made: Sequence[str], taken: Sequence[str]) -> l
     """For each made-up name one that no job of the caller has: itself, or with the next free number behind it."""
     used = set(taken)
     for base in set(made):
-        used |= await _names_with(call, base)
+        used.update(await _names_with(call, base))
     names = []
     for base in made:
         name, number = base, 1
@@ -84,17 +84,18 @@ async def free_names(call: Call, made: Sequence[str], taken: Sequence[str]) -> l
     return names
 
 
-async def _names_with(call: Call, part: str, *, done: bool = True) -> set[str]:
-    names: set[str] = set()
+async def _names_with(call: Call, part: str, *, done: bool = True) -> dict[str, int]:
+    """Names of the caller's jobs that have a text in them, each with a job of that name."""
+    names: dict[str, int] = {}
     cursor: str | None = None
     while True:
         wanted = JobFilter(q=part, done=done, limit=PAGE_MAX, cursor=cursor)
         jobs, cursor = await call.services.store.jobs(call.caller, wanted)
-        names.update(job.name for job in jobs)
+        names.update((job.name, job.id) for job in jobs)
         if cursor is None:
             return names
 
 
-async def has_name(call: Call, name: str) -> bool:
-    """Whether a job of the caller that is not done is called exactly so."""
-    return name in await _names_with(call, name, done=False)
+async def holder_of(call: Call, name: str) -> int | None:
+    """The id of the caller's job that is called exactly so; one that is done has left its name to others."""
+    return (await _names_with(call, name, done=False)).get(name)

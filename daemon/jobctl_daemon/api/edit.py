@@ -10,14 +10,17 @@ from jobctl import wire
 from jobctl.errors import Conflict, InvalidInput
 from jobctl.model import Job, JobSpec, ScheduleSpec
 from jobctl.schedule import Schedule
+from jobctl_daemon.api.aim import aim
 from jobctl_daemon.api.answers import answer, answer_job
 from jobctl_daemon.api.call import Call
-from jobctl_daemon.api.definitions import after_shown, checked, circumstances, has_name, with_upstream
+from jobctl_daemon.api.definitions import after_shown, checked, circumstances, holder_of, with_upstream
 from jobctl_daemon.api.dry import as_edited
 from jobctl_daemon.api.limits import PREVIEWED
 from jobctl_daemon.api.next import foretold
 from jobctl_daemon.api.queries import Query
+from jobctl_daemon.api.queues import pause_over
 from jobctl_daemon.decide.edit import edit as decided
+from jobctl_daemon.decide.pause import resumption
 from jobctl_daemon.drafts import Checked, Circumstances, changes, checked_edit, merged
 from jobctl_daemon.rows import DueJob, Edit
 from jobctl_daemon.schedules import schedule_of
@@ -80,11 +83,11 @@ async def _planned(call: Call, job: Job, patch: dict[str, Any]) -> Planned:
 
 
 def _decided(cursor: DueJob, old: JobSpec, new: JobSpec, rev: int, now_ms: int) -> Edit:
-    return decided(cursor, old, new, rev, _expandable(old.schedule), schedule_of(new.schedule), now_ms)
+    return decided(cursor, old, new, rev, _expandable(old.schedule), _expandable(new.schedule), now_ms)
 
 
 def _expandable(spec: ScheduleSpec) -> Schedule | None:
-    """A schedule that this host does not understand any more can still be replaced."""
+    """A schedule that this host does not understand any more can still be replaced, or be left alone."""
     try:
         return schedule_of(spec)
     except InvalidInput:
@@ -92,14 +95,20 @@ def _expandable(spec: ScheduleSpec) -> Schedule | None:
 
 
 async def _made(call: Call, planned: Planned) -> Job | None:
-    """None when somebody else changed the job first."""
+    """None when somebody else changed the job first, or it became due."""
     store = call.services.store
+    job, now_ms = planned.job, planned.here.now_ms
     try:
-        edited = await store.edit_job(call.caller, planned.edit, planned.here.now_ms)
+        edited = await store.edit_job(call.caller, planned.edit, now_ms)
     except Conflict:
-        if (await store.job(call.caller, str(planned.job.id))).rev == planned.job.rev:
+        rev = (await store.job(call.caller, str(job.id))).rev
+        revision = (await store.cursor(call.caller, job.id)).revision
+        if (rev, revision) == (job.rev, planned.cursor.revision):
             raise
         return None
+    if job.suspended_by is not None:  # another queue may let it go
+        await aim(call, job.id, now_ms)
+        edited = await store.job(call.caller, str(job.id))
     call.services.changed()
     return edited
 
@@ -107,11 +116,19 @@ async def _made(call: Call, planned: Planned) -> Job | None:
 async def _dry(call: Call, planned: Planned) -> dict[str, Any]:
     """The job as it would be, its fires before and after, and what its author should know."""
     old, new = planned.old, planned.new.spec
-    if new.name != old.name and await has_name(call, new.name):
+    named = new.name != old.name or planned.edit.schedule_changed  # one that is done wants its name back
+    if named and await holder_of(call, new.name) not in (None, planned.job.id):
         raise Conflict(f"there is a job {new.name} already", "choose another name", details={"field": "name"})
+    await _must_not_come_after_itself(call, planned)
     now_ms = planned.here.now_ms
     return {
-        "job": as_edited(planned.job, planned.cursor, planned.edit, after_shown(new.schedule, planned.here)),
+        "job": as_edited(
+            planned.job,
+            await checked(_next_ms, planned),
+            planned.edit,
+            after_shown(new.schedule, planned.here),
+            await pause_over(call, new.queue),
+        ),
         "before": await checked(_future, old.schedule, now_ms),
         "preview": await checked(_future, new.schedule, now_ms),
         "changes": [
@@ -120,6 +137,28 @@ async def _dry(call: Call, planned: Planned) -> dict[str, Any]:
         ],
         "warnings": planned.new.warnings,
     }
+
+
+def _next_ms(planned: Planned) -> int | None:
+    """Where the cursor would wait if nothing held the job."""
+    cursor, now_ms = planned.cursor, planned.here.now_ms
+    schedule = _expandable(planned.new.spec.schedule)
+    if schedule is None:
+        return None
+    if planned.edit.schedule_changed:
+        following = schedule.next_after(now_ms)
+        return following.at_ms if following else None
+    held = cursor.suspended_since_ms is not None
+    return resumption(cursor, schedule, now_ms, catch_up=False).next_ms if held else cursor.next_ms
+
+
+async def _must_not_come_after_itself(call: Call, planned: Planned) -> None:
+    """The store refuses it when it is done; this is for who asks before."""
+    upstream = planned.new.spec.schedule.after_job
+    while upstream is not None:
+        if upstream == planned.job.id:
+            raise Conflict("the job would come after itself", "no chain of --after may lead back to its beginning")
+        upstream = (await call.services.store.spec(call.caller, upstream)).schedule.after_job
 
 
 def _upstream_names(planned: Planned) -> dict[int, str]:

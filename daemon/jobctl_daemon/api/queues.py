@@ -50,6 +50,13 @@ async def queue_named(call: Call, name: str) -> Queue:
     return next((queue for queue in known if queue.name == name), _untouched(name))
 
 
+async def pause_over(call: Call, queue: str) -> str | None:
+    """Whether jobs of a queue are held by a pause that is not their own: by the queue's, or the daemon's."""
+    if (await queue_named(call, queue)).paused:
+        return "queue"
+    return None if await call.services.store.daemon_pause() is None else "daemon"
+
+
 def daemon_as_queue(pause: Queue | None, counts: Counts, slots: int) -> Queue:
     """The daemon as a whole, with the caller's work in it."""
     return msgspec.structs.replace(

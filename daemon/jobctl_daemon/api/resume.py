@@ -5,16 +5,14 @@ What a pause swallowed becomes a row of the ledger; with `catch_up` the misfire 
 
 from aiohttp.web_response import StreamResponse
 
-from jobctl.errors import Conflict, InvalidInput
+from jobctl.errors import Conflict
 from jobctl.model import Job, ResumeDraft
+from jobctl_daemon.api.aim import aim
 from jobctl_daemon.api.answers import answer
 from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.callers import must_operate
-from jobctl_daemon.api.definitions import checked
 from jobctl_daemon.api.queries import NoQuery
 from jobctl_daemon.api.queues import DAEMON, queue_named
-from jobctl_daemon.decide.pause import resumption
-from jobctl_daemon.schedules import schedule_of
 
 
 async def job(call: Call) -> StreamResponse:
@@ -25,7 +23,7 @@ async def job(call: Call) -> StreamResponse:
     shown = await store.job(call.caller, call.selector)
     _must_be_its_own(shown)
     if await store.resume_job(call.caller, shown.id, draft.catch_up, now_ms):
-        await _aim(call, shown.id, draft.catch_up, now_ms)
+        await aim(call, shown.id, now_ms)
     call.services.changed()
     return answer(await store.job(call.caller, str(shown.id)))
 
@@ -41,17 +39,6 @@ def _must_be_its_own(job: Job) -> None:
         f"`jobctl {verb}` ends that",
         details={"suspended_by": job.suspended_by},
     )
-
-
-async def _aim(call: Call, job_id: int, catch_up: bool, now_ms: int) -> None:
-    """Nothing holds it any more. One whose schedule cannot be expanded is left to the due scan, which parks it."""
-    cursor = await call.services.store.cursor(call.caller, job_id)
-    try:
-        schedule = await checked(schedule_of, cursor.schedule)
-    except InvalidInput:
-        return
-    decision = await checked(resumption, cursor, schedule, now_ms, catch_up=catch_up)
-    await call.services.store.unsuspend([decision], now_ms)
 
 
 async def queue(call: Call) -> StreamResponse:

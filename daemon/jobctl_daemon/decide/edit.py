@@ -11,9 +11,10 @@ from jobctl_daemon.rows import DueJob, Edit, LedgerRow
 
 
 def edit(
-    job: DueJob, old: JobSpec, new: JobSpec, rev: int, was: Schedule | None, becomes: Schedule, now_ms: int
+    job: DueJob, old: JobSpec, new: JobSpec, rev: int, was: Schedule | None, becomes: Schedule | None, now_ms: int
 ) -> Edit:
-    """The edit as the store writes it. `was`: the old schedule; None when it cannot be expanded any more.
+    """The edit as the store writes it. `was`: the old schedule; None when it cannot be expanded any more, and so is
+    `becomes` when it stays.
 
     A changed schedule counts from now: occurrences of the old one up to now that have no row yet become one, and the
     first of the new one is after now. `InvalidInput` for a single instant that has passed: it could only fire by
@@ -24,7 +25,8 @@ def edit(
         raise InvalidInput(
             "this time has passed", "give a time ahead, or run it now: `jobctl run JOB`", field="schedule.at"
         )
-    following = becomes.next_after(now_ms) if changed and job.suspended_since_ms is None else None
+    aimed = changed and job.suspended_since_ms is None
+    following = becomes.next_after(now_ms) if aimed and becomes is not None else None
     return Edit(
         job_id=job.job_id,
         rev=rev,
@@ -38,6 +40,7 @@ def edit(
         execution_changed=old.execution != new.execution,
         missed=_missed(job, was, now_ms) if changed and was is not None else None,
         next_ms=following.at_ms if following else None,
+        revision=job.revision,
     )
 
 
