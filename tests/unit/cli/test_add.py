@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from jobctl.cli import slips
 from unit.cli.conftest import Cli
-from unit.client.fake_daemon import FakeDaemon, problem
+from unit.client.fake_daemon import Answer, FakeDaemon, job, problem
 
 
 def added(cli: Cli, daemon: FakeDaemon, *argv: str, **environ: str) -> dict[str, Any]:
@@ -20,7 +21,9 @@ def test_every_option_has_its_field(cli: Cli, daemon: FakeDaemon, tmp_path: Path
     options = (
         "--cron|0 3 * * *|--tz|Europe/Berlin|--jitter|30s|--dst-gap|skip|--dst-overlap|both|--env|A=b=c|--env|TAKEN"
         "|--env-file|/e|--payload|/p|--user|pg|--cwd|/srv|--umask|027|--nice|5|--timeout|1h|--grace|5s|--overlap|allow"
-        "|--misfire|all|--misfire-within|6h|--late-after|1m|--log-max|5MB|--paused|--note|n|--tag|a|--tag|b"
+        "|--misfire|all|--misfire-within|6h|--late-after|1m|--log-max|5MB|--paused|--note|n|--tag|a|--tag|b|--limit|2"
+        "|--queue|q|--priority|HIGH|--retries|5|--backoff|30s|--backoff-max|2h|--no-retry-on|3, oom"
+        "|--on-lost|ask:did it|--on-failure|record|--notify|mail:a@b|--notify|exec:page me"
     )
     body = added(cli, daemon, "x", *options.split("|"), "--", "cmd", "--flag", "--", "x", TAKEN="here")
     assert body == {
@@ -29,6 +32,8 @@ def test_every_option_has_its_field(cli: Cli, daemon: FakeDaemon, tmp_path: Path
         "env": {"A": "b=c", "TAKEN": "here"}, "env_file": "/e", "payload_ref": "/p", "user": "pg", "cwd": "/srv",
         "umask": "027", "nice": 5, "timeout": "1h", "grace": "5s", "overlap": "allow", "misfire": "all",
         "misfire_within": "6h", "late_after": "1m", "log_max": "5MB", "paused": True, "note": "n", "tags": ["a", "b"],
+        "limit": 2, "queue": "q", "priority": "high", "on_failure": "record", "notify": ["mail:a@b", "exec:page me"],
+        "retry": {"max": 5, "backoff": "30s", "backoff_max": "2h", "no_retry_on": [3, "oom"], "on_lost": "ask:did it"},
     }  # fmt: skip
 
 
@@ -40,6 +45,7 @@ def test_every_option_has_its_field(cli: Cli, daemon: FakeDaemon, tmp_path: Path
         (["--at", "2026-12-01 09:00", "--tz", "Europe/Berlin"], {"at": "2026-12-01T08:00:00Z"}),
         (["--on-boot"], {"on_boot": True}),
         (["--on-start"], {"on_start": True}),
+        (["--after", "backup:any"], {"after": "backup:any"}),
         ([], None),
     ],
 )
@@ -89,8 +95,48 @@ def test_the_key_travels(cli: Cli, daemon: FakeDaemon) -> None:
 def test_what_add_says(cli: Cli) -> None:
     shown = cli("add", "x", "--cron", "0 3 * * *", "--", "true").out
     for text in ("added x, id 4", "in words, Europe/Berlin", "Mon 30 Nov 2026 03:00:00 CET, in 23h47m",
-                 "at least once", "overlap skip · misfire once within 24h · timeout none · grace 10s"):  # fmt: skip
+                 "at least once", "overlap skip · misfire once within 24h · timeout none · grace 10s",
+                 "retries 3 (10s, ×2, cap 1h) · lost: retry 3 · at last: dead letter",
+                 "told      nobody: give --notify mail or --notify exec:COMMAND"):  # fmt: skip
         assert text in shown
+    assert "queue" not in shown
+
+
+def told_of(cli: Cli, daemon: FakeDaemon, **changed: Any) -> str:
+    """What add says of a job that the daemon answers."""
+    made = job(4, "x", **changed)
+    daemon.jobs.append(made)
+    daemon.override("POST", "/v1/jobs", Answer(201, made))
+    return cli("add", "x", "--", "true").out
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"overlap": "queue", "overlap_queue": 3}, "overlap queue (up to 3 wait)"),
+        ({"overlap": "allow", "limit": 2}, "overlap allow · at most 2 at once"),
+        ({"queue": "mail", "priority": -5}, "queue     mail · priority -5 (high)"),
+        ({"priority": 3}, "queue     default · priority 3\n"),
+        ({"notify": ["mail", "exec:page me"]}, "told      mail, exec:page me"),
+        ({"on_failure": "record"}, "at last: recorded"),
+        (
+            {"retry": {"max": 0, "backoff": 1, "backoff_max": 2, "no_retry_on": ["3"], "on_lost": "dead", "lost": 3}},
+            "retries 0 · none on 3 · lost: dead",
+        ),
+    ],
+)
+def test_what_differs_from_the_defaults_is_said(
+    cli: Cli, daemon: FakeDaemon, changed: dict[str, Any], said: str
+) -> None:
+    assert said in told_of(cli, daemon, **changed)
+
+
+def test_a_job_that_comes_after_another_has_words_and_no_times(cli: Cli, daemon: FakeDaemon) -> None:
+    plan = {"timezone": "UTC", "words": "after backup succeeds", "after": "backup:success"}
+    daemon.override("GET", "/v1/jobs/4/next", Answer(200, {"items": [], "warnings": []}))
+    shown = told_of(cli, daemon, schedule=plan)
+    assert "when      after backup succeeds\n" in shown
+    assert "next" not in shown
 
 
 def test_a_dry_run_only_says_so(cli: Cli, daemon: FakeDaemon) -> None:
@@ -150,6 +196,98 @@ def test_hints_can_be_followed(cli: Cli, argv: tuple[str, ...], hint: str) -> No
 def test_errors_of_the_api_say_which_option(cli: Cli, daemon: FakeDaemon, message: str, field: str, said: str) -> None:
     daemon.override("POST", "/v1/jobs", lambda _asked, _match: problem(422, "invalid_input", message, "", field))
     assert said in cli("add", "x", "--", "true").err
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("--retries", "-1"), "--retries -1 is not possible"),
+        (("--limit", "0"), "--limit 0 is not possible"),
+        (("--backoff", "soon"), "--backoff: 'soon' is not a duration"),
+        (("--backoff-max", "5 minutes"), "write it as 5m"),
+        (("--overlap", "queue:0"), "only queue takes a number"),
+        (("--overlap", "replace:2"), "only queue takes a number"),
+        (("--overlap", "drop"), "none of allow, skip, queue, replace"),
+        (("--on-failure", "mail"), "none of dead, record"),
+        (("--on-lost", "ask:"), "none of retry, retry:N, dead, ask:COMMAND"),
+        (("--on-lost", "dead:3"), "none of retry, retry:N, dead, ask:COMMAND"),
+        (("--no-retry-on", "3,boom"), "'boom' is neither an exit code nor one of exit_code"),
+        (("--no-retry-on", "0"), "'0' is neither an exit code"),
+        (("--priority", "10"), "no number from -9 to 9"),
+        (("--priority", "urgent"), "none of high, normal, low"),
+        (("--notify", "ana@example.org"), "none of mail, mail:ADDRESS, exec:COMMAND"),
+        (("--after", "a", "--every", "5m"), "a job has one schedule, not --every and --after"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_a_daemon_is_started(
+    alone: Cli, tmp_path: Path, argv: tuple[str, ...], said: str
+) -> None:
+    refused = alone("add", "x", *argv, "--", "true")
+    assert (refused.code, said in refused.err) == (2, True), refused
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("priority", ["-5", "5", "low"])
+def test_priorities_are_numbers_or_words(cli: Cli, daemon: FakeDaemon, priority: str) -> None:
+    sent = added(cli, daemon, "x", "--priority", priority, "--", "true")["priority"]
+    assert sent == (priority if priority == "low" else int(priority))
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("--every", "5m", "--retries", "5", "--backoff", "1m"), "a retry may wait 16m, longer than the 5m between"),
+        (("--cron", "*/5 * * * *", "--backoff", "10m"), "longer than the 5m between two starts"),
+        (("--every", "5m", "--backoff", "10m", "--overlap", "queue"), ""),
+        (("--every", "5m", "--backoff", "10m", "--retries", "0"), ""),
+        (("--every", "5m", "--backoff", "10m", "--limit", "2"), ""),
+        (("--every", "5m", "--retries", "500", "--backoff-max", "4m"), ""),
+        (("--cron", "* * * * *"), ""),
+        (("--retries", "0", "--on-failure", "record"), "nobody will know when it fails"),
+        (("--on-failure", "record", "--notify", "exec:page"), ""),
+        (("--notify", "mail:ana@example.org"), "--notify mail:ana@example.org: there is no sendmail on this host"),
+    ],
+)
+def test_what_may_go_wrong_when_it_fails(
+    cli: Cli, argv: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slips, "_SENDMAIL", "/nonexistent")
+    result = cli("add", "x", *argv, "--", "/bin/true", PATH="/nonexistent")
+    assert (result.code, said in result.err, bool(result.err)) == (0, True, bool(said)), result
+
+
+def test_mail_with_sendmail_is_well(cli: Cli, tmp_path: Path) -> None:
+    sendmail = tmp_path / "sendmail"
+    sendmail.write_text("#!/bin/sh\n")
+    sendmail.chmod(0o755)
+    assert cli("add", "x", "--notify", "mail", "--", "/bin/true", PATH=str(tmp_path)).err == ""
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("retry.backoff_max is at least retry.backoff", "--backoff-max is at least --backoff"),
+        ("overlap_queue goes with overlap queue", "--overlap queue:N goes with overlap queue"),
+        ("schedule.after is gone", "--after is gone"),
+    ],
+)
+def test_fields_in_hints_are_options(cli: Cli, daemon: FakeDaemon, message: str, said: str) -> None:
+    daemon.override("POST", "/v1/jobs", problem(422, "invalid_input", "no", message, "retry.backoff_max"))
+    assert said in cli("add", "x", "--", "true").err
+
+
+def test_run_a_command_with_what_happens_when_it_fails(cli: Cli, daemon: FakeDaemon) -> None:
+    options = "--retries 2 --backoff 1s --on-failure dead --queue q --priority low --notify mail"
+    assert cli("run", *options.split(), "--", "true").code == 0
+    body = daemon.posted("/v1/runs")[0]
+    assert {name: body[name] for name in ("retry", "on_failure", "queue", "priority", "notify")} == {
+        "retry": {"max": 2, "backoff": "1s"}, "on_failure": "dead", "queue": "q", "priority": "low", "notify": ["mail"],
+    }  # fmt: skip
+
+
+def test_a_job_has_its_own_retries(cli: Cli) -> None:
+    refused = cli("run", "backup", "--retries", "0")
+    assert (refused.code, "--retries is for a command of its own" in refused.err) == (2, True)
 
 
 def test_run_a_command_here(cli: Cli, daemon: FakeDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
