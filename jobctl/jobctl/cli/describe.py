@@ -94,8 +94,8 @@ def ended(run: dict[str, Any]) -> str:
     text, reason = outcome(run), str(run.get("reason") or "")
     if text.endswith(_CLASS_WORDS["spawn_error"]) and reason:
         return f"{text}: {reason.removeprefix('it could not be started: ')}"
-    if text == "cancelled" and reason.startswith("cancelled by "):
-        return reason
+    if text == "cancelled" and " by " in reason:  # it was cancelled by ana; it was killed by run 12, which replaces it
+        return reason.removeprefix("it was ")
     return text
 
 

@@ -11,7 +11,7 @@ from jobctl.cli.ending import CommandEnded, Ended, How
 from jobctl.cli.options import grouped
 from jobctl.cli.session import Session
 from jobctl.client.sync import Client
-from jobctl.errors import InvalidInput, NotFound
+from jobctl.errors import Conflict, InvalidInput, NotFound
 
 EXAMPLES = (
     ("jobctl dlq replay 4812", "one, as it was recorded"),
@@ -79,7 +79,7 @@ def verb(
     bodies = _bodies(session, client, chosen, limit, keyed=key is not None, yes=yes)
     if len(bodies) > 1 and (pace or stop_on_failure):
         raise InvalidInput(f"--pace and --stop-on-failure go with up to {AT_ONCE_MAX}", f"say --limit {AT_ONCE_MAX}")
-    answers = [client.replay({**body, **how}, key) for body in bodies]
+    answers = [_replayed(client, {**body, **how}, key) for body in bodies]
     done = _together(answers)
     _print(session, chosen, done, quiet=wait)
     if wait:
@@ -106,6 +106,16 @@ def _bodies(
         text = count_words(len(ids))
         confirm(session, f"replay {text}", f"replays {text}", "replayed")
     return [{**chosen.fields, **capped}] if keyed else [{"ids": part} for part in parts(ids)]
+
+
+def _replayed(client: Client, body: dict[str, Any], key: str | None) -> dict[str, Any]:
+    """The answer; an error of the API says which option it is about."""
+    try:
+        return client.replay(body, key)
+    except Conflict as error:
+        if "force" not in error.hint:
+            raise
+        raise Conflict(error.message, "mend the cause and replay one of them first, or say --force") from error
 
 
 def _together(answers: list[dict[str, Any]]) -> dict[str, Any]:

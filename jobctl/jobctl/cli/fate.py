@@ -256,7 +256,7 @@ class Fate:
         if not self._due(moment):
             return None
         reason = "quarantined" if self._job["quarantined"] else "paused"
-        return _entry(moment, reason, f"not started: {holding[1]}")
+        return _entry(moment, reason, f"not started: {holding[1]}") | {"count": 1}
 
     def _to_come(self, moment: str) -> Entry:
         holding = self._holding()

@@ -86,7 +86,7 @@ def _job_facts(session: Session, job: dict[str, Any], preview: dict[str, Any]) -
     held = describe.held(job, viewer)
     if held:
         word, _, text = held.partition(" ")
-        facts.append((word.strip(":"), text))
+        facts.append(("held", held) if job["quarantined"] else (word.strip(":"), text))
     first = "would be" if held else "next"
     for index, fire in enumerate(preview.get("items", ())):
         facts.append((first if index == 0 else "", f"{of_fire(fire)}, {viewer.ago(fire['at'])}"))

@@ -11,7 +11,7 @@ import pytest
 from jobctl.cli.completion import SCRIPTS
 from jobctl.cli.verbs import GROUPS, VERBS
 from unit.cli.conftest import Cli
-from unit.client.fake_daemon import FakeDaemon, job
+from unit.client.fake_daemon import FakeDaemon, dead, job, queue
 
 
 def offered(cli: Cli, *words: str) -> list[str]:
@@ -23,8 +23,9 @@ def offered(cli: Cli, *words: str) -> list[str]:
 def test_verbs_first(cli: Cli) -> None:
     plain = [verb.words for verb in VERBS if " " not in verb.words]
     assert offered(cli, "") == [*plain, *GROUPS]
-    assert offered(cli, "re") == ["resume"]
+    assert offered(cli, "re") == ["resume", "retry"]
     assert offered(cli, "daemon", "st") == ["start", "stop", "status"]
+    assert offered(cli, "dlq", "") == ["ls", "show", "replay", "discard"]
     assert offered(cli, "import", "") == ["crontab"]
 
 
@@ -35,7 +36,19 @@ def test_options_of_the_verb(cli: Cli) -> None:
 
 def test_values_of_options(cli: Cli) -> None:
     assert offered(cli, "ls", "-o", "j") == ["json"]
-    assert offered(cli, "add", "x", "--overlap", "") == ["allow", "skip"]
+    assert offered(cli, "add", "x", "--overlap", "") == ["allow", "skip", "queue", "replace"]
+    assert "spawn_error" in offered(cli, "dlq", "ls", "--class", "s")
+    assert "quarantined" in offered(cli, "resume", "--state", "")
+    assert offered(cli, "dlq", "ls", "--runs", "") == ["backup", "hand", "sync"]
+
+
+def test_what_has_no_name_of_its_own(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.runs.append(dead(90, daemon.jobs[0], error="disk\x1b[2J is full"))
+    daemon.queues.append(queue("mail"))
+    assert cli("__complete", "dlq", "replay", "").out == "90\tbackup: disk\\x1b[2J is full\n"
+    assert offered(cli, "queue", "pause", "m") == ["mail"]
+    assert offered(cli, "add", "x", "--queue", "") == ["default", "mail"]
+    assert offered(cli, "add", "x", "--after", "ba") == ["backup"]
 
 
 def test_names_of_jobs(cli: Cli) -> None:

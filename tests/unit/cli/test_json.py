@@ -6,7 +6,7 @@ import pytest
 
 from jobctl.cli.verbs import VERBS
 from unit.cli.conftest import Cli
-from unit.client.fake_daemon import FakeDaemon
+from unit.client.fake_daemon import FakeDaemon, dead, queue
 
 COMMANDS: dict[str, list[str]] = {
     "add": ["x", "--cron", "0 3 * * *", "--", "true"],
@@ -24,6 +24,15 @@ COMMANDS: dict[str, list[str]] = {
     "explain": ["0 3 * * *"],
     "completion": ["bash"],
     "help": ["time"],
+    "edit": ["backup", "--note", "x"],
+    "skip": ["backup"],
+    "retry": ["101"],
+    "dlq show": ["90"],
+    "dlq replay": ["90"],
+    "dlq discard": ["90"],
+    "queue set": ["mail", "--concurrency", "2"],
+    "queue pause": ["mail"],
+    "queue resume": ["held"],
 }
 #: They replace this process, wait for it to end, or are tested where crontabs are.
 ELSEWHERE = {"daemon run", "daemon start", "daemon stop", "import crontab", "export crontab"}
@@ -35,6 +44,8 @@ def test_json_of_a_verb(cli: Cli, daemon: FakeDaemon, words: str, form: list[str
     daemon.events = [
         {"id": 1, "at": "2026-11-29T02:00:00Z", "kind": "job.created", "job_id": 1, "run_id": None, "data": {}}
     ]
+    daemon.runs.append(dead(90, daemon.jobs[0]))
+    daemon.queues.append(queue("held", paused=True))
     result = cli(*words.split(), *form, *COMMANDS.get(words, []))
     assert result.code in (0, 1), result
     if form[-1] == "ndjson":
@@ -44,7 +55,9 @@ def test_json_of_a_verb(cli: Cli, daemon: FakeDaemon, words: str, form: list[str
 
 
 def test_lists_have_one_shape(cli: Cli) -> None:
-    for argv in (["ls"], ["runs"], ["runs", "backup"], ["events"], ["why", "backup"], ["next", "@daily"], ["doctor"]):
+    lists = (["ls"], ["runs"], ["runs", "backup"], ["events"], ["why", "backup"], ["next", "@daily"], ["doctor"],
+             ["dlq", "ls"], ["dlq", "ls", "--groups"], ["queue", "ls"])  # fmt: skip
+    for argv in lists:
         found = cli(*argv, "--json").json()
         assert (set(found), found["schema"], found["next"]) == ({"schema", "items", "next"}, 1, None), argv
 
