@@ -50,6 +50,29 @@ async def test_a_run_while_one_is_active_is_a_conflict_under_skip(api: World) ->
     assert "wait" in answer.json["hint"]
 
 
+async def test_a_run_at_the_limit_of_a_job_is_a_conflict_under_allow_and_waits_under_queue(api: World) -> None:
+    for name, overlap, statuses in (("a", "allow", [201, 201, 409]), ("q", "queue", [201, 201, 201])):
+        await api.add(name=name, overlap=overlap, limit=2)
+        answers = [await api.ask("POST", f"/v1/jobs/{name}/runs") for _ in range(3)]
+        assert [answer.status for answer in answers] == statuses
+
+
+async def test_a_dead_letter_is_not_cancelled(api: World) -> None:
+    (run_id,) = await api.dead("a")
+    for verb in ("cancel", "kill"):
+        answer = await api.ask("POST", f"/v1/runs/{run_id}/{verb}")
+        assert (answer.status, answer.json["code"]) == (409, "conflict")
+    assert (await api.ask("GET", f"/v1/runs/{run_id}")).json["state"] == "dead"
+
+
+async def test_an_adhoc_command_says_what_happens_when_it_fails(api: World) -> None:
+    draft = {"target": {"shell": "x"}, "retry": {"max": 2}, "on_failure": "dead", "queue": "q", "priority": "low"}
+    run = (await api.ask("POST", "/v1/runs", draft)).json
+    assert run["max_attempts"] == 3
+    policies = (await api.store.spec(api.owner, run["job_id"])).policies
+    assert (policies.retries, policies.on_failure) == (2, "dead")
+
+
 async def test_an_adhoc_command_runs_without_a_job_in_the_list(api: World) -> None:
     answer = await api.ask("POST", "/v1/runs", {"target": {"command": ["ls"]}, "run_at": "in 5m"}, Idempotency_Key="x")
     assert answer.status == 201

@@ -15,7 +15,7 @@ from jobctl.model import Execution as Work
 from jobctl.model import JobSpec, Policies, ScheduleSpec
 from jobctl.paths import Places
 from jobctl.states import FailureClass, RunState
-from jobctl_daemon.api.context import HealthReport, HostFacts, Services, Settings, StartLag, StopMode
+from jobctl_daemon.api.context import ClockReport, HealthReport, HostFacts, Services, Settings, StartLag, StopMode
 from jobctl_daemon.api.server import Server
 from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.rows import Admission, Caller, Claim, Finish
@@ -46,6 +46,7 @@ class Fine:
 
     stopping: bool = False
     unready: str | None = None
+    clock: ClockReport = field(default_factory=ClockReport)
 
     def snapshot(self) -> HealthReport:
         lag = StartLag(count=0, p50_ms=None, p99_ms=None, max_ms=None)
@@ -57,6 +58,7 @@ class Fine:
             warnings=["a warning"],
             returns_after_reboot=True,
             returns_after_reboot_why="a unit",
+            clock=self.clock,
         )
 
 
