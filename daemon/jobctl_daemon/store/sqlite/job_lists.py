@@ -20,12 +20,15 @@ def one(connection: sqlite3.Connection, job_id: int) -> Job:
 
 def spec(connection: sqlite3.Connection, job_id: int) -> JobSpec:
     """The definition of a job that is known to be there."""
-    name, schedule, execution, policies, source, paused, hidden = connection.execute(SQL.spec, (job_id,)).fetchone()
+    row = connection.execute(SQL.spec, (job_id,)).fetchone()
+    name, schedule, execution, policies, queue, priority, source, paused, hidden = row
     return JobSpec(
         name=name,
         schedule=columns.schedule(schedule),
         execution=columns.execution(execution),
         policies=columns.policies(policies),
+        queue=queue,
+        priority=priority,
         source=source,
         paused=bool(paused),
         hidden=bool(hidden),

@@ -4,7 +4,7 @@ SELECT * FROM job_facts WHERE id = ?;
 
 -- name: spec
 -- A job's definition.
-SELECT j.name, v.schedule, v.execution, j.policies, j.source, j.paused, j.hidden
+SELECT j.name, v.schedule, v.execution, j.policies, j.queue, j.priority, j.source, j.paused, j.hidden
 FROM jobs j JOIN schedule_versions v ON v.job_id = j.id AND v.version = j.version WHERE j.id = ?;
 
 -- name: of_owner
