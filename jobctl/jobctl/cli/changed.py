@@ -41,10 +41,9 @@ def _changes(changes: list[dict[str, Any]]) -> Facts:
 
 
 def _fires(session: Session, job: dict[str, Any], answer: dict[str, Any]) -> Facts:
-    viewer = session.viewer
-    before, after = (fires(answer[side], viewer) for side in ("before", "preview"))
-    if before == after and before:
-        return [("next", "as before:"), *(("", text) for text in before)]
+    before, after = (fires(answer[side], session.viewer) for side in ("before", "preview"))
+    if before == after:
+        return [("next", "as before:"), *(("", text) for text in before)] if before else []
     return [
         *zip(["next, before", "", ""], before or [when(job["schedule"])], strict=False),
         *zip(["next, after", "", ""], after or [when(answer["job"]["schedule"])], strict=False),

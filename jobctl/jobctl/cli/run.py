@@ -90,11 +90,13 @@ def _watch(session: Session, client: Client, run: dict[str, Any], *, follow: boo
 
 
 def _follow(session: Session, client: Client, run: dict[str, Any]) -> None:
+    """From the attempt on that there was when it was asked for: by the first look it may be over, and be retried."""
+    first = max(1, run["attempt"])
     run = until_started(session, client, run)
     if has_log(run):
         write, finish = log_writer(session, raw=False)
         watched = Watched(write)
-        follow_log(session, client, run, write=watched)
+        follow_log(session, client, {**run, "attempt": first}, write=watched)
         finish()
         watched.end_line(session)
 
