@@ -22,6 +22,7 @@ from jobctl_daemon.api.context import HostFacts, Services
 from jobctl_daemon.api.context import Settings as ApiSettings
 from jobctl_daemon.api.server import Server
 from jobctl_daemon.build import build_id
+from jobctl_daemon.decide.letters import Here
 from jobctl_daemon.execution.again import StartAgain
 from jobctl_daemon.execution.identity import boot_id, boot_key, user_by_uid
 from jobctl_daemon.execution.logs import LogFiles
@@ -35,11 +36,14 @@ from jobctl_daemon.limits import connections_possible, process_limits
 from jobctl_daemon.notify import Supervisor
 from jobctl_daemon.rows import Keep
 from jobctl_daemon.services import once
+from jobctl_daemon.services.clock import Timekeeper
 from jobctl_daemon.services.collect import Collect
 from jobctl_daemon.services.dispatch import Dispatch, Node
+from jobctl_daemon.services.ending import Ending
 from jobctl_daemon.services.materialise import Materialise
 from jobctl_daemon.services.rescue import Rescue
 from jobctl_daemon.services.retain import Retain
+from jobctl_daemon.services.tell import Tell
 from jobctl_daemon.services.zones import follow_zone_data
 from jobctl_daemon.store.sqlite import SqliteStore
 
@@ -90,12 +94,15 @@ class Daemon:
         user = user_by_uid(setup.uid)
         host = Host(user, settings.login_path(root=setup.uid == 0))
         node = Node(socket.gethostname(), boot_id(), build_id())
-        again = StartAgain(self._health)
-        self._dispatch = Dispatch(store, clock, self._pool, self._logs, host, node, again)
-        self._materialise = Materialise(store, clock, self._epoch, self._dispatch.due)
-        self._collect = Collect(store, clock, self._pool, self._health, again, self._dispatch.wake.set)
-        self._rescue = Rescue(store, clock, self._pool, self._runners, node.boot_id, self._dispatch.due)
-        self._retain = Retain(store, clock, self._logs, keep_of(setup.settings))
+        again = StartAgain(self._health, clock)
+        self._time = self._desk.time = Timekeeper(store, clock, self._epoch)
+        ending = Ending(store, self._logs)
+        self._dispatch = Dispatch(store, clock, self._pool, self._logs, host, node, again, ending)
+        self._materialise = Materialise(store, self._time, self._epoch, self._dispatch.due)
+        self._collect = Collect(store, clock, self._pool, self._health, again, ending, self._dispatch.wake.set)
+        self._rescue = Rescue(store, clock, self._pool, self._runners, node.boot_id, ending, self._dispatch.due)
+        self._retain = Retain(store, clock, self._logs, keep_of(setup.settings), self._time.age_ms)
+        self._tell = Tell(store, clock, self._health, Here(socket.gethostname(), schedule.host_zone()[0]))
         self._apply(setup.settings)
         store.listen(self._heard)
         self._server = Server(self._api(host))
@@ -129,12 +136,14 @@ class Daemon:
         )
 
     async def _begin(self) -> None:
-        """Adoption first: what lives is known before anything new is claimed."""
+        """The clock first, then adoption: what lives is known before anything new is claimed."""
+        await self._time.begin()
         try:
             await self._rescue.run_once()
         except Exception as error:  # noqa: BLE001 - the service tries again; the API must answer meanwhile
             structlog.get_logger().exception("runners.failed", error=str(error))
             self._rescue.wake.set()
+        await self._store.wake_waiting()
         now_ms, version = self._clock.now_ms(), schedule.tzdata_version()
         await follow_zone_data(self._store, now_ms, self._epoch, version)
         await once.expand_boot(self._store, self._clock, boot_key(), self._epoch)
@@ -155,6 +164,7 @@ class Daemon:
             (self._collect, look),
             (self._rescue, _nothing),
             (self._retain, _nothing),
+            (self._tell, _nothing),
         ]
         async with asyncio.TaskGroup() as group:
             tasks = [
@@ -178,6 +188,7 @@ class Daemon:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._collect.run_once()
+        await self._time.end()
         structlog.get_logger().info("daemon.stopped", running=len(self._pool.flights))
 
     async def _watchdog(self) -> None:
@@ -205,6 +216,7 @@ class Daemon:
                 self._materialise.wake.set()
             elif event.kind in _ENDS:
                 finished += 1
+        self._tell.heard(events)
         if finished:
             self._retain.finished(finished)
 
@@ -237,8 +249,27 @@ def _nothing() -> None:
     return None
 
 
-_MOVES_WHAT_IS_DUE = frozenset({"job.created", "job.resumed", "job.paused", "job.deleted", "run.scheduled"})
-_ENDS = frozenset({"run.succeeded", "run.failed", "run.cancelled", "run.skipped"})
+#: After these something may be due earlier than the materialiser's alarm.
+_MOVES_WHAT_IS_DUE = frozenset(
+    {
+        "job.created",
+        "job.edited",
+        "job.resumed",
+        "job.paused",
+        "job.deleted",
+        "run.scheduled",
+        "run.replayed",
+        "run.retrying",
+        "queue.set",
+        "queue.paused",
+        "queue.resumed",
+        "daemon.paused",
+        "daemon.resumed",
+    }
+)
+_ENDS = frozenset(
+    {"run.succeeded", "run.failed", "run.cancelled", "run.skipped", "run.superseded", "run.discarded", "run.dead"}
+)
 
 
 def keep_of(wanted: settings.Settings) -> Keep:

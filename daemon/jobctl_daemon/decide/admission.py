@@ -1,25 +1,67 @@
-"""Which due runs may go to the ready queue: the overlap policy, and the last instant to start."""
+"""Which due runs may go to the ready queue: the overlap policy, the job's limit, and the last instant to start."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from jobctl.states import Overlap, SkipReason
 from jobctl_daemon.rows import Admission, Pending
 
 
+@dataclass(slots=True)
+class _Job:
+    """What of a job is active and waits, as it will be once the answers so far are carried out."""
+
+    active: list[int]
+    waiting: list[int] = field(default_factory=list)
+
+
 def admit(pending: Iterable[Pending], now_ms: int) -> list[Admission]:
-    """An answer for each, in their order: of two due runs of one job under *skip* the earlier one goes."""
-    active: dict[int, int] = {}
-    return [_one(run, active, now_ms) for run in pending]
+    """An answer for each, in their order: of two due runs of one job the earlier one goes first."""
+    jobs: dict[int, _Job] = {}
+    return [_one(run, jobs, now_ms) for run in pending]
 
 
-def _one(run: Pending, active: dict[int, int], now_ms: int) -> Admission:
+def _one(run: Pending, jobs: dict[int, _Job], now_ms: int) -> Admission:
     if run.start_by_ms is not None and now_ms > run.start_by_ms:
         return too_late(run)
-    blocking = run.active_run_id or active.get(run.job_id)
-    if blocking is not None and run.policies.overlap is Overlap.SKIP:
-        return Admission(run_id=run.run_id, reason=SkipReason.OVERLAP, detail=f"run {blocking} was still active")
-    active[run.job_id] = run.run_id
-    return Admission(run_id=run.run_id)
+    job = jobs.get(run.job_id)
+    if job is None:
+        job = jobs[run.job_id] = _Job(list(run.active), list(run.waiting))
+    most = run.policies.active_max
+    if most is None or len(job.active) < most:
+        job.active.append(run.run_id)
+        return Admission(run_id=run.run_id)
+    answer = _at_the_limit(run, job)
+    if answer.waits:
+        job.waiting.append(run.run_id)
+    return answer
+
+
+def _at_the_limit(run: Pending, job: _Job) -> Admission:
+    """What its overlap policy does with a run that has no room. What has begun once, or was asked for, waits."""
+    rules = run.policies
+    if run.begun:
+        return Admission(run_id=run.run_id, waits=True)
+    if rules.overlap is Overlap.REPLACE:
+        replaced = (*job.active, *job.waiting)
+        job.active.clear()
+        job.waiting.clear()
+        return Admission(run_id=run.run_id, waits=True, replaces=replaced)
+    if rules.overlap is Overlap.QUEUE and (run.by_hand or len(job.waiting) < rules.overlap_queue):
+        return Admission(run_id=run.run_id, waits=True)
+    return _skipped(run, job)
+
+
+def _skipped(run: Pending, job: _Job) -> Admission:
+    blocking = f"run {job.active[0]} was still active"
+    if len(job.active) > 1:
+        blocking = f"{len(job.active)} runs were still active, the oldest is {job.active[0]}"
+    if run.policies.overlap is Overlap.QUEUE:
+        waiting = len(job.waiting)
+        detail = f"{blocking}, and {waiting} {'run waits' if waiting == 1 else 'runs wait'} for it already"
+        return Admission(run_id=run.run_id, reason=SkipReason.OVERLAP, detail=detail)
+    reason = SkipReason.LIMIT if run.policies.overlap is Overlap.ALLOW else SkipReason.OVERLAP
+    return Admission(run_id=run.run_id, reason=reason, detail=blocking)
 
 
 def too_late(run: Pending) -> Admission:

@@ -51,10 +51,14 @@ _CAUSES = {
 }
 
 
-def judge(result: Result) -> Outcome:
-    """A command that exits 0 because it was told to stop is timed out or cancelled, never a success."""
+def judge(result: Result, stop_by: str | None = None) -> Outcome:
+    """A command that exits 0 because it was told to stop is timed out or cancelled, never a success.
+
+    `stop_by` is who asked for that.
+    """
     if result.cause is not None:
         state, failure, words = _CAUSES[result.cause]
+        words = f"{words} by {stop_by}" if stop_by and failure is FailureClass.CANCELLED else words
         reason = f"{words}: {result.detail}" if result.detail else words
         return Outcome(state, failure.value, failure, reason)
     if result.exit_code == 0:
@@ -76,9 +80,8 @@ def signal_name(number: int) -> str:
         return f"SIG{number}"
 
 
-def finish(result: Result) -> Finish:
-    """The row that records a result."""
-    outcome = judge(result)
+def record(result: Result, outcome: Outcome) -> Finish:
+    """The row that records a result as it was judged."""
     return Finish(
         run_id=result.run_id,
         fence=result.fence,

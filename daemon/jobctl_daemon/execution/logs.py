@@ -79,6 +79,19 @@ class LogFiles:
             os.close(descriptor)
             raise
 
+    def tail(self, run_id: int, fence: int, limit: int) -> bytes:
+        """The last bytes of a log; none where it cannot be read."""
+        try:
+            descriptor = os.open(self.path(run_id, fence), _READ_FLAGS)
+        except OSError:
+            return b""
+        try:
+            return os.pread(descriptor, limit, max(0, os.fstat(descriptor).st_size - limit))
+        except OSError:
+            return b""
+        finally:
+            os.close(descriptor)
+
     def remove(self, run_id: int, fence: int) -> None:
         """Deletes a log; its folder too once it is empty. One that is gone already is no error."""
         with suppress(FileNotFoundError):

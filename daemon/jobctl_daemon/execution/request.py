@@ -8,6 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from jobctl_daemon.decide.adoption import attempt_id
+from jobctl_daemon.decide.retry import ASK
 from jobctl_daemon.execution.identity import User
 from jobctl_daemon.rows import Claim
 
@@ -32,19 +33,27 @@ def start_message(claim: Claim, host: Host, user: User, log: str) -> dict[str, A
         "fence": claim.fence,
         "attempt": claim.attempt,
         "key": run_key(claim),
-        "argv": work.command if work.command is not None else [_SHELL, "-c", work.shell],
+        "argv": _argv(claim),
         "env": environment(claim, host, user),
         "env_file": work.env_file,
         "cwd": work.cwd or _home(user),
         "umask": work.umask,
         "nice": work.nice,
         "user": _switch(user, host),
-        "stdin": _stdin(claim),
+        "stdin": None if claim.probe else _stdin(claim),
         "log": log,
         "log_max": claim.policies.log_max,
         "timeout_ms": claim.policies.timeout_ms,
         "grace_ms": claim.policies.grace_ms,
     }
+
+
+def _argv(claim: Claim) -> list[str | None]:
+    """The command; or, where an earlier attempt was lost, the one that tells what became of it."""
+    if claim.probe:
+        return [_SHELL, "-c", claim.policies.on_lost.removeprefix(ASK)]
+    work = claim.execution
+    return [*work.command] if work.command is not None else [_SHELL, "-c", work.shell]
 
 
 def run_key(claim: Claim) -> str:

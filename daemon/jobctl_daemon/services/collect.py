@@ -6,13 +6,14 @@ import structlog
 
 from jobctl.clock import Clock
 from jobctl_daemon.decide.adoption import attempt_id
-from jobctl_daemon.decide.outcome import Result, finish
+from jobctl_daemon.decide.outcome import Result
 from jobctl_daemon.execution.again import StartAgain
 from jobctl_daemon.execution.pool import RunnerPool
 from jobctl_daemon.execution.reports import Ended, Refused, Report, Started
 from jobctl_daemon.health import Health
 from jobctl_daemon.loop import Pass
 from jobctl_daemon.rows import StartedAttempt
+from jobctl_daemon.services.ending import Ending
 from jobctl_daemon.store import Store
 from jobctl_daemon.wake import Wake
 
@@ -30,6 +31,7 @@ class Collect:
         pool: RunnerPool,
         health: Health,
         again: StartAgain,
+        ending: Ending,
         on_free: Callable[[], None],
     ) -> None:
         self.wake = Wake()
@@ -39,6 +41,7 @@ class Collect:
         self._health = health
         self._on_free = on_free
         self._again = again
+        self._ending = ending
         self._unsettled: dict[str, Result] = {}
         self._refused: dict[str, Refused] = {}
 
@@ -65,7 +68,7 @@ class Collect:
             if flight is not None and not flight.ended:
                 rows.append(_started_row(report, flight.link.hello.instance))
         if any(isinstance(report, Started) for report in reports):
-            self._again.started(self._clock.now_ms())
+            self._again.started()
         if rows:
             await self._store.started(rows)
 
@@ -80,7 +83,7 @@ class Collect:
         results = list(self._unsettled.values())
         if not results:
             return 0
-        verdicts = await self._store.finish([finish(result) for result in results], self._clock.now_ms())
+        verdicts = await self._ending.record(results, self._clock.now_ms())
         for verdict in verdicts:
             if verdict.answer != "ok":
                 structlog.get_logger().warning("run.result_refused", run_id=verdict.run_id, answer=verdict.answer)

@@ -6,7 +6,8 @@ from jobctl.clock import Clock
 from jobctl.errors import InvalidInput, Unavailable
 from jobctl.states import Trigger
 from jobctl_daemon.decide import admission
-from jobctl_daemon.decide.outcome import Result, finish
+from jobctl_daemon.decide.adoption import attempt_id
+from jobctl_daemon.decide.outcome import Result
 from jobctl_daemon.execution.again import StartAgain
 from jobctl_daemon.execution.identity import user_by_name
 from jobctl_daemon.execution.logs import LogFiles
@@ -14,6 +15,7 @@ from jobctl_daemon.execution.pool import RunnerPool
 from jobctl_daemon.execution.request import Host, start_message
 from jobctl_daemon.loop import Pass
 from jobctl_daemon.rows import Claim
+from jobctl_daemon.services.ending import Ending
 from jobctl_daemon.store import Store
 from jobctl_daemon.wake import Wake
 
@@ -48,6 +50,7 @@ class Dispatch:
         host: Host,
         node: Node,
         again: StartAgain,
+        ending: Ending,
     ) -> None:
         self.wake = Wake()
         self.slots = 1
@@ -58,6 +61,7 @@ class Dispatch:
         self._host = host
         self._node = node
         self._again = again
+        self._ending = ending
         self._look = True
 
     def due(self) -> None:
@@ -78,8 +82,14 @@ class Dispatch:
 
     async def _admit(self, now_ms: int) -> int:
         pending = await self._store.pending(now_ms, ADMIT_BATCH)
-        if pending:
-            await self._store.admit(admission.admit(pending, now_ms), now_ms)
+        if not pending:
+            return 0
+        answers = admission.admit(pending, now_ms)
+        admitted = await self._store.admit(answers, now_ms)
+        for run_id, fence in admitted.stops:
+            self._pool.stop(attempt_id(run_id, fence), "cancel", None)
+        # One that found its way free by now is not marked as waiting: it is admitted by the next look.
+        self._look = self._look or admitted.waiting < sum(answer.waits for answer in answers)
         return len(pending)
 
     async def _drop_late(self, now_ms: int) -> None:
@@ -114,7 +124,7 @@ class Dispatch:
                 detail = error.message if isinstance(error, InvalidInput) else f"{type(error).__name__}: {error}"
                 failed.append(Result(claim.run_id, claim.fence, now_ms, cause="spawn_error", detail=detail))
         if failed:
-            await self._store.finish([finish(result) for result in failed], now_ms)
+            await self._ending.record(failed, now_ms)
         if refused:
             await self._store.unclaim(refused, self._again.refused(len(refused), why, now_ms), now_ms, why)
 

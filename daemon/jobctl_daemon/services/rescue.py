@@ -1,18 +1,22 @@
 """Keeps the runners up, and settles what they do not know: adoption after a start or the death of a runner."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import structlog
 
 from jobctl.clock import Clock
 from jobctl_daemon.decide import adoption
-from jobctl_daemon.decide.outcome import Result, finish
+from jobctl_daemon.decide.outcome import Result
 from jobctl_daemon.execution.pool import RunnerPool
 from jobctl_daemon.execution.starting import Runners
 from jobctl_daemon.loop import Pass
 from jobctl_daemon.rows import Running
+from jobctl_daemon.services.ending import Ending
 from jobctl_daemon.store import Store
 from jobctl_daemon.wake import Wake
+
+#: Claims of one run that may come back because their daemon died: then it is the run that kills it.
+_RETURNS_MOST = 5
 
 
 class Rescue:
@@ -31,6 +35,7 @@ class Rescue:
         pool: RunnerPool,
         runners: Runners,
         boot_id: str,
+        ending: Ending,
         on_ready: Callable[[], None],
     ) -> None:
         self.wake = Wake()
@@ -39,6 +44,7 @@ class Rescue:
         self._pool = pool
         self._runners = runners
         self._boot_id = boot_id
+        self._ending = ending
         self._on_ready = on_ready
 
     async def run_once(self) -> Pass:
@@ -64,17 +70,22 @@ class Rescue:
         now_ms = self._clock.now_ms()
         structlog.get_logger().info("runs.unclaimed", runs=[run.run_id for run in runs])
         claims = [(run.run_id, run.fence) for run in runs]
-        await self._store.unclaim(claims, now_ms, now_ms, "it was claimed, and nothing had been started")
+        why = "it was claimed, and nothing had been started"
+        poison = set(await self._store.returned(claims, _RETURNS_MOST, now_ms, why))
+        detail = f"the daemon died {_RETURNS_MOST} times while it started it"
+        await self._end([run for run in runs if run.run_id in poison], detail)
 
-    async def _lose(self, runs: tuple[Running, ...]) -> None:
+    async def _lose(self, runs: Sequence[Running]) -> None:
+        if runs:
+            structlog.get_logger().warning("runs.lost", runs=[run.run_id for run in runs])
+            await self._end(runs, "the machine went down")
+
+    async def _end(self, runs: Sequence[Running], detail: str) -> None:
         if not runs:
             return
         now_ms = self._clock.now_ms()
-        structlog.get_logger().warning("runs.lost", runs=[run.run_id for run in runs])
         lost = [
-            Result(
-                run.run_id, run.fence, now_ms, started_ms=run.started_ms, cause="lost", detail="the machine went down"
-            )
+            Result(run.run_id, run.fence, now_ms, started_ms=run.started_ms, cause="lost", detail=detail)
             for run in runs
         ]
-        await self._store.finish([finish(result) for result in lost], now_ms)
+        await self._ending.record(lost, now_ms)

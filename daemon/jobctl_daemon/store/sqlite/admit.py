@@ -4,62 +4,106 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jobctl.states import RunState
-from jobctl_daemon.rows import Admission, Pending
+from jobctl.states import RunState, SkipReason
+from jobctl_daemon.rows import Admission, Admitted, Pending
 from jobctl_daemon.store.sqlite import columns, events, retire
 from jobctl_daemon.store.sqlite.columns import text
 from jobctl_daemon.store.sqlite.statements import load
 
 SQL = load("admit")
 
+#: Runs that may wait for a gate and are looked at; more than any overlap_queue.
+_WAITING_MAX = 1_001
+
 
 def pending(connection: sqlite3.Connection, now_ms: int, limit: int) -> list[Pending]:
-    """Scheduled runs that are due and not held, by (due, id). What is ready counts as active, or two would get in."""
-    return _pending(connection.execute(SQL.pending, (now_ms, limit)))
+    """Scheduled runs that are due, neither held nor waiting, by (due, id), with what of their jobs is active.
+
+    What is ready counts as active, or two would get in.
+    """
+    return _pending(connection, connection.execute(SQL.pending, (now_ms, limit)).fetchall())
 
 
 def too_late(connection: sqlite3.Connection, now_ms: int, limit: int) -> list[Pending]:
     """Ready and scheduled runs whose `start_by` has passed; those held are not looked at."""
     found: list[Pending] = []
     for statement in (SQL.too_late_ready, SQL.too_late_pending):
-        found += _pending(connection.execute(statement, {"now_ms": now_ms, "limit": limit - len(found)}))
+        rows = connection.execute(statement, {"now_ms": now_ms, "limit": limit - len(found)}).fetchall()
+        found += _pending(connection, rows)
     return found
 
 
-def admit(connection: sqlite3.Connection, admissions: Sequence[Admission], now_ms: int) -> int:
-    """Records the answers; returns how many runs moved."""
-    ready = [admission.run_id for admission in admissions if admission.reason is None]
+def admit(connection: sqlite3.Connection, admissions: Sequence[Admission], now_ms: int) -> Admitted:
+    """Records the answers; what makes room for another run goes first."""
+    stops: list[tuple[int, int]] = []
+    for admission in admissions:
+        if admission.replaces:
+            stops += _replace(connection, admission, now_ms)
+    ready = [one.run_id for one in admissions if one.reason is None and not one.waits]
+    waits = [one.run_id for one in admissions if one.waits]
     skips = {
-        admission.run_id: retire.End(RunState.SKIPPED, admission.reason.value, admission.detail, admission.reason)
-        for admission in admissions
-        if admission.reason is not None
+        one.run_id: retire.End(RunState.SKIPPED, one.reason.value, one.detail, one.reason)
+        for one in admissions
+        if one.reason is not None
     }
-    return _make_ready(connection, ready, now_ms) + retire.unstarted(connection, skips, now_ms)
+    moved = _move(connection, SQL.make_ready, "run.ready", ready, now_ms)
+    waiting = _move(connection, SQL.make_wait, "run.waiting", waits, now_ms)
+    moved += retire.unstarted(connection, skips, now_ms)
+    return Admitted(moved=moved, stops=tuple(stops), waiting=waiting)
 
 
-def _make_ready(connection: sqlite3.Connection, run_ids: list[int], now_ms: int) -> int:
+def _replace(connection: sqlite3.Connection, admission: Admission, now_ms: int) -> list[tuple[int, int]]:
+    """Ends what has not begun, or waits for a retry; returns the attempts that must be stopped."""
+    by = f"run {admission.run_id}, which replaces it"
+    running: list[tuple[int, int]] = []
+    for run_id in admission.replaces:
+        running += connection.execute(SQL.replace_running, {"run_id": run_id, "by": by}).fetchall()
+    known = {run_id for run_id, _ in running}
+    end = retire.End(
+        RunState.SUPERSEDED, RunState.SUPERSEDED.value, f"replaced by run {admission.run_id}", SkipReason.OVERLAP
+    )
+    retire.unstarted(connection, {run_id: end for run_id in admission.replaces if run_id not in known}, now_ms)
+    return running
+
+
+def _move(connection: sqlite3.Connection, statement: str, kind: str, run_ids: list[int], now_ms: int) -> int:
     if not run_ids:
         return 0
-    moved = sorted(connection.execute(SQL.make_ready, (text(run_ids),)))
+    moved = sorted(connection.execute(statement, (text(run_ids),)))
     changes = [
-        (now_ms, "run.ready", owner_id, job_id, run_id, text({"name": name}))
-        for run_id, job_id, owner_id, name in moved
+        (now_ms, kind, owner_id, job_id, run_id, text({"name": name})) for run_id, job_id, owner_id, name in moved
     ]
     events.append(connection, changes)
     return len(moved)
 
 
-def _pending(rows: Iterable[tuple[Any, ...]]) -> list[Pending]:
-    return [
-        Pending(
-            run_id=run_id,
-            job_id=job_id,
-            slot_ms=slot_ms,
-            due_ms=due_ms,
-            start_by_ms=start_by_ms,
-            trigger=columns.TRIGGERS[trigger],
-            policies=columns.policies(policies),
-            active_run_id=active,
+def _pending(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> list[Pending]:
+    found: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+    answer = []
+    for run_id, job_id, slot_ms, due_ms, start_by_ms, trigger, policies, by_hand, begun in rows:
+        rules = columns.policies(policies)
+        if rules.active_max is not None and job_id not in found:
+            found[job_id] = _of_job(connection, job_id, rules.active_max)
+        active, waiting = found.get(job_id, ((), ()))
+        answer.append(
+            Pending(
+                run_id=run_id,
+                job_id=job_id,
+                slot_ms=slot_ms,
+                due_ms=due_ms,
+                start_by_ms=start_by_ms,
+                trigger=columns.TRIGGERS[trigger],
+                policies=rules,
+                active=active,
+                waiting=waiting,
+                by_hand=bool(by_hand),
+                begun=bool(begun),
+            )
         )
-        for run_id, job_id, slot_ms, due_ms, start_by_ms, trigger, policies, active in rows
-    ]
+    return answer
+
+
+def _of_job(connection: sqlite3.Connection, job_id: int, most: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    active = connection.execute(SQL.active_of, (job_id, most)).fetchall()
+    waiting = connection.execute(SQL.waiting_of, (job_id, _WAITING_MAX)).fetchall()
+    return tuple(run_id for (run_id,) in active), tuple(run_id for (run_id,) in waiting)

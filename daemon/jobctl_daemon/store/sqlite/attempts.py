@@ -1,11 +1,11 @@
-"""What becomes of a claim before its end: started, adopted, given back."""
+"""What becomes of a claim before its end: started, given back."""
 
 import sqlite3
 from collections.abc import Sequence
 
-from jobctl.states import RunState, SkipReason, Trigger
-from jobctl_daemon.rows import Running, StartedAttempt
-from jobctl_daemon.store.sqlite import claimed, events, history, one_shots
+from jobctl.states import RunState, SkipReason
+from jobctl_daemon.rows import Effort, Running, StartedAttempt
+from jobctl_daemon.store.sqlite import claimed, events, gates, history, one_shots, replays
 from jobctl_daemon.store.sqlite.claimed import Claimed
 from jobctl_daemon.store.sqlite.columns import policies, text
 from jobctl_daemon.store.sqlite.statements import load
@@ -50,6 +50,26 @@ def running(connection: sqlite3.Connection) -> list[Running]:
     ]
 
 
+def efforts(connection: sqlite3.Connection, run_ids: Sequence[int]) -> list[Effort]:
+    """Running attempts as the retry rule sees them."""
+    return [
+        Effort(
+            run_id=run_id,
+            fence=fence,
+            key=key,
+            attempt=attempt,
+            failures=failures,
+            losses=losses,
+            probe=bool(probe),
+            policies=policies(rules),
+            stop_by=stop_by,
+        )
+        for run_id, fence, key, attempt, failures, losses, probe, rules, stop_by in connection.execute(
+            SQL.efforts, (text(run_ids),)
+        )
+    ]
+
+
 def unclaim(
     connection: sqlite3.Connection, claims: Sequence[tuple[int, int]], due_ms: int, now_ms: int, why: str
 ) -> int:
@@ -57,30 +77,47 @@ def unclaim(
 
     What was cancelled meanwhile, or lost its job, ends here; a run whose job was paused meanwhile is held.
     """
-    found = claimed.read(connection, [run_id for run_id, _ in claims])
-    rows = [row for run_id, fence in dict(claims).items() if (row := found.get(run_id)) and row.holds(fence)]
-    stopped = [row for row in rows if row.stop_wanted or row.deleted_ms is not None]
-    again = [row for row in rows if not (row.stop_wanted or row.deleted_ms is not None)]
-    _give_back(connection, again, due_ms, now_ms, why)
-    _cancel(connection, stopped, now_ms)
+    rows = _held_by(connection, claims)
+    _give_back(connection, [row for row in rows if not row.unwanted], due_ms, now_ms, why, counted=False)
+    _cancel(connection, [row for row in rows if row.unwanted], now_ms)
     return len(rows)
 
 
-def _give_back(connection: sqlite3.Connection, rows: list[Claimed], due_ms: int, now_ms: int, why: str) -> None:
-    connection.executemany(SQL.give_back, [_given_back(row, due_ms) for row in rows])
+def returned(
+    connection: sqlite3.Connection, claims: Sequence[tuple[int, int]], most: int, now_ms: int, why: str
+) -> list[int]:
+    """Gives claims back that a dead daemon left; returns the runs whose claims came back too often."""
+    rows = _held_by(connection, claims)
+    poison = [row for row in rows if row.returns + 1 >= most and not row.unwanted]
+    again = [row for row in rows if row.returns + 1 < most and not row.unwanted]
+    _give_back(connection, again, now_ms, now_ms, why, counted=True)
+    _cancel(connection, [row for row in rows if row.unwanted], now_ms)
+    return [row.id for row in poison]
+
+
+def _held_by(connection: sqlite3.Connection, claims: Sequence[tuple[int, int]]) -> list[Claimed]:
+    found = claimed.read(connection, [run_id for run_id, _ in claims])
+    return [row for run_id, fence in dict(claims).items() if (row := found.get(run_id)) and row.holds(fence)]
+
+
+def _give_back(
+    connection: sqlite3.Connection, rows: list[Claimed], due_ms: int, now_ms: int, why: str, *, counted: bool
+) -> None:
+    connection.executemany(
+        SQL.give_back,
+        [
+            {"held": row.held, "due_ms": due_ms, "counted": counted, "run_id": row.id, "fence": row.fence}
+            for row in rows
+        ],
+    )
     changes: list[events.Change] = []
     for row in rows:
         changes.append((now_ms, "run.ready", row.owner_id, row.job_id, row.id, text({"name": row.name, "reason": why})))
-        if _held(row):
+        if row.held:
             data = text({"name": row.name, "reason": SkipReason.PAUSED.value})
             changes.append((now_ms, "run.held", row.owner_id, row.job_id, row.id, data))
     events.append(connection, changes)
-
-
-def _given_back(row: Claimed, due_ms: int) -> tuple[object, ...]:
-    if _held(row):
-        return ("scheduled", True, None, due_ms, row.id, row.fence)
-    return ("ready", False, row.job_id, due_ms, row.id, row.fence)
+    gates.freed(connection, {row.job_id for row in rows if row.held and row.attempt == 1}, now_ms)
 
 
 def _cancel(connection: sqlite3.Connection, rows: list[Claimed], now_ms: int) -> None:
@@ -92,14 +129,20 @@ def _cancel(connection: sqlite3.Connection, rows: list[Claimed], now_ms: int) ->
             for row in rows
         ],
     )
+    gates.freed(connection, {row.job_id for row in rows}, now_ms)
+    for row in rows:
+        if row.batch is not None:
+            replays.go_on(connection, row.batch, row.id, now_ms, died=False)
     one_shots.retire(connection, [row.job_id for row in rows if row.one_shot], now_ms)
 
 
 def _cancelled(row: Claimed, now_ms: int) -> history.Ending:
-    late = now_ms - row.due_ms > policies(row.policies).late_after_ms
-    state, reason = RunState.CANCELLED, "it was stopped before it began"
-    return history.Ending(state, str(state), None, reason, None, now_ms, None, None, late, row.id)
-
-
-def _held(row: Claimed) -> bool:
-    return bool(row.paused) and row.trigger != Trigger.MANUAL
+    by = f"by {row.stop_by} " if row.stop_by else ""
+    return history.Ending(
+        run_id=row.id,
+        state=RunState.CANCELLED,
+        outcome=RunState.CANCELLED.value,
+        reason=f"it was stopped {by}before it began",
+        finished_ms=now_ms,
+        late=now_ms - row.due_ms > policies(row.policies).late_after_ms,
+    )

@@ -4,7 +4,7 @@ import sqlite3
 from typing import NamedTuple
 
 from jobctl_daemon.rows import Claim
-from jobctl_daemon.store.sqlite import columns, events, meta
+from jobctl_daemon.store.sqlite import columns, events, meta, ready
 from jobctl_daemon.store.sqlite.columns import text
 from jobctl_daemon.store.sqlite.statements import load
 
@@ -12,7 +12,7 @@ SQL = load("claim")
 
 
 class _Ready(NamedTuple):
-    """A row of the statement `ready`."""
+    """A row of the statement `chosen`."""
 
     run_id: int
     fence: int
@@ -30,13 +30,17 @@ class _Ready(NamedTuple):
     schedule: str
     execution: str
     policies: str
+    probe: int
 
 
-def claim(connection: sqlite3.Connection, now_ms: int, limit: int, node: str, boot_id: str) -> list[Claim]:
-    """Up to `limit` runs by (priority, due, id). fence := max(fence + 1, now, the watermark)."""
-    rows = list(map(_Ready._make, connection.execute(SQL.ready, {"now_ms": now_ms, "limit": limit})))
-    if not rows:
+def claim(
+    connection: sqlite3.Connection, turns: ready.Turns, now_ms: int, limit: int, node: str, boot_id: str
+) -> list[Claim]:
+    """Up to `limit` runs in the order of their turns. fence := max(fence + 1, now, the watermark)."""
+    chosen = ready.due_now(connection, turns, now_ms, limit)
+    if not chosen:
         return []
+    rows = list(map(_Ready._make, connection.execute(SQL.chosen, (text(chosen),))))
     floor = meta.raise_watermark(connection, now_ms)
     claims = [_claim(row, max(row.fence + 1, floor)) for row in rows]
     connection.executemany(SQL.take, [(c.fence, c.attempt, node, boot_id, now_ms, c.run_id) for c in claims])
@@ -61,6 +65,7 @@ def _claim(row: _Ready, fence: int) -> Claim:
         timezone=columns.schedule(row.schedule).timezone,
         execution=columns.execution(row.execution),
         policies=columns.policies(row.policies),
+        probe=bool(row.probe),
     )
 
 

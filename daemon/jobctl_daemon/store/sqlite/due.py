@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jobctl_daemon.rows import DueJob
-from jobctl_daemon.store.sqlite import columns, events
+from jobctl_daemon.store.sqlite import columns, events, ready
 from jobctl_daemon.store.sqlite.identity import identity
 from jobctl_daemon.store.sqlite.statements import load
 
@@ -18,40 +18,39 @@ def due(connection: sqlite3.Connection, now_ms: int, after: tuple[int, int] | No
     """Jobs whose cursor is at or before now, in order of (next, job id)."""
     after_ms, after_job = after or _BEFORE_ALL
     parameters = {"now_ms": now_ms, "after_ms": after_ms, "after_job": after_job, "limit": limit}
-    return _jobs(connection.execute(SQL.due, parameters))
+    return jobs(connection.execute(SQL.due, parameters))
 
 
 def one(connection: sqlite3.Connection, job_id: int) -> DueJob:
     """The same facts of a job that is known to be there, due or not."""
-    return _jobs(connection.execute(SQL.one, (job_id,)))[0]
+    return jobs(connection.execute(SQL.one, (job_id,)))[0]
 
 
 def starts(connection: sqlite3.Connection, kind: str) -> list[DueJob]:
     """Unpaused jobs that start with the boot ("boot") or with the daemon ("start")."""
-    return _jobs(connection.execute(SQL.starts, (kind,)))
-
-
-def ended_pauses(connection: sqlite3.Connection, now_ms: int) -> list[DueJob]:
-    """Paused jobs whose `until` has come."""
-    return _jobs(connection.execute(SQL.ended_pauses, (now_ms,)))
+    return jobs(connection.execute(SQL.starts, (kind,)))
 
 
 def next_wake(connection: sqlite3.Connection, now_ms: int) -> int | None:
     """The earliest instant after now at which a cursor, a run or a pause's end is due."""
-    statements = (SQL.next_cursor, SQL.next_pending, SQL.next_ready, SQL.next_pause_end)
+    statements = (SQL.next_cursor, SQL.next_pending, SQL.next_pause_end, SQL.next_queue_end)
     found = [connection.execute(statement, (now_ms,)).fetchone()[0] for statement in statements]
+    found.append(ready.next_ms(connection, now_ms))
     return min((at_ms for at_ms in found if at_ms is not None), default=None)
 
 
 def park(connection: sqlite3.Connection, job_id: int, revision: int, error: str, now_ms: int) -> None:
     """Takes a cursor out of the due index with its error, if it has not moved meanwhile."""
     if connection.execute(SQL.park, (error, job_id, revision)).rowcount:
+        if connection.execute(SQL.park_resuming, (job_id,)).rowcount:
+            connection.execute(SQL.release, (job_id,))
         job = identity(connection, job_id)
         assert job is not None
         events.append_one(connection, now_ms, "job.parked", job.owner_id, job_id, name=job.name, error=error)
 
 
-def _jobs(rows: Iterable[tuple[Any, ...]]) -> list[DueJob]:
+def jobs(rows: Iterable[tuple[Any, ...]]) -> list[DueJob]:
+    """Rows of the view due_jobs as values."""
     return [
         DueJob(
             job_id=job_id,
@@ -64,7 +63,10 @@ def _jobs(rows: Iterable[tuple[Any, ...]]) -> list[DueJob]:
             handled_ms=handled_ms,
             revision=revision,
             created_ms=created_ms,
-            paused_since_ms=paused_since,
+            suspended_since_ms=suspended_since,
+            resuming=resuming,
+            quarantined=bool(quarantined),
+            generation=generation,
         )
         for (
             job_id,
@@ -77,6 +79,9 @@ def _jobs(rows: Iterable[tuple[Any, ...]]) -> list[DueJob]:
             handled_ms,
             revision,
             created_ms,
-            paused_since,
+            suspended_since,
+            resuming,
+            quarantined,
+            generation,
         ) in rows
     ]

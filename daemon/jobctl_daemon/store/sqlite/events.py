@@ -15,6 +15,8 @@ SQL = load("events")
 Change = tuple[int, str, int, int | None, int | None, str]
 
 _NO_LIMIT: Final = -1
+#: The owner of what happens to a queue, the daemon or the clock.
+NOBODY: Final = 0
 
 
 def append(connection: sqlite3.Connection, changes: Iterable[Change]) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from jobctl_daemon.rows import Expansion, NewRun
 from jobctl_daemon.store.sqlite import due, events, ledger, meta
 from jobctl_daemon.store.sqlite.columns import gap, text
+from jobctl_daemon.store.sqlite.identity import Identity
 from jobctl_daemon.store.sqlite.isolation import isolated
 from jobctl_daemon.store.sqlite.statements import load
 
@@ -21,11 +22,12 @@ class _Guard(NamedTuple):
     version: int
     owner_id: int
     name: str
+    queue: str
     priority: int
 
 
 class Placed(NamedTuple):
-    """A run to be made, with its id and what its job says."""
+    """A run to be made, with its id and what its job says. `execution` is JSON and stands for its version's."""
 
     run_id: int
     run: NewRun
@@ -33,7 +35,11 @@ class Placed(NamedTuple):
     version: int
     owner_id: int
     name: str
+    queue: str
     priority: int
+    by_hand: bool = False
+    retry_of: int | None = None
+    execution: str | None = None
 
 
 def expand(connection: sqlite3.Connection, expansions: Sequence[Expansion], now_ms: int, epoch: int) -> int:
@@ -54,11 +60,18 @@ def expand(connection: sqlite3.Connection, expansions: Sequence[Expansion], now_
 
 def make_runs(connection: sqlite3.Connection, wanted: Sequence[Placed], now_ms: int) -> list[Placed]:
     """Makes those runs whose occurrence is not covered yet, ledger first, and returns them."""
-    taken = ledger.claim_keys(connection, [_occurrence(placed, now_ms) for placed in wanted])
+    fresh = [placed for placed in wanted if not placed.run.once_ever or not _has_run(connection, placed)]
+    taken = ledger.claim_keys(connection, [_occurrence(placed, now_ms) for placed in fresh])
     made = [placed for placed in wanted if placed.run_id in taken]
     connection.executemany(SQL.insert_run, [_run(placed) for placed in made])
     events.append(connection, [_change(placed, now_ms) for placed in made])
     return made
+
+
+def place(job: Identity, runs: Iterable[NewRun], run_id: int) -> Iterator[Placed]:
+    """Runs of one job, under ids from `run_id` on."""
+    for number, run in enumerate(runs, run_id):
+        yield Placed(number, run, job.id, job.version, job.owner_id, job.name, job.queue, job.priority)
 
 
 def next_run_id(connection: sqlite3.Connection) -> int:
@@ -91,8 +104,15 @@ def _current(connection: sqlite3.Connection, expansions: Iterable[Expansion]) ->
 def _placed(current: Iterable[tuple[Expansion, _Guard]], run_id: int) -> Iterator[Placed]:
     for expansion, guard in current:
         for run in expansion.runs:
-            yield Placed(run_id, run, guard.job_id, guard.version, guard.owner_id, guard.name, guard.priority)
+            yield Placed(
+                run_id, run, guard.job_id, guard.version, guard.owner_id, guard.name, guard.queue, guard.priority
+            )
             run_id += 1
+
+
+def _has_run(connection: sqlite3.Connection, placed: Placed) -> bool:
+    """Whether the instant has run before, under another count of the clock's steps."""
+    return connection.execute(SQL.ran_before, (placed.run.slot_ms, placed.job_id)).fetchone() is not None
 
 
 def _park(connection: sqlite3.Connection, bad: Expansion, error: Exception, now_ms: int) -> int:
@@ -106,12 +126,12 @@ def _occurrence(placed: Placed, now_ms: int) -> ledger.Occurrence:
 
 
 def _run(placed: Placed) -> tuple[object, ...]:
-    run_id, run, job_id, version, owner_id, _, priority = placed
+    run = placed.run
     return (
-        run_id,
-        job_id,
-        owner_id,
-        version,
+        placed.run_id,
+        placed.job_id,
+        placed.owner_id,
+        placed.version,
         run.key,
         run.slot_ms,
         run.due_ms,
@@ -119,7 +139,11 @@ def _run(placed: Placed) -> tuple[object, ...]:
         str(run.trigger),
         run.coalesced,
         gap(run.note),
-        priority,
+        placed.queue,
+        placed.priority,
+        1 if placed.by_hand else 0,
+        gap(placed.retry_of),
+        gap(placed.execution),
     )
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from jobctl.model import Attempt, Execution, Job, LastRun, Run, Schedule, ScheduleSpec
+from jobctl.model import Attempt, Execution, Job, LastRun, Policies, Retry, Run, Schedule, ScheduleSpec
 from jobctl.states import FailureClass, RunState, Trigger
 from jobctl.wire import rfc3339, seconds
 from jobctl_daemon.store.sqlite import columns
@@ -21,6 +21,7 @@ class JobFacts(NamedTuple):
     paused_since: int | None
     paused_until: int | None
     paused_why: str | None
+    quarantined: int
     schedule: str
     execution: str
     policies: str
@@ -36,10 +37,14 @@ class JobFacts(NamedTuple):
     last_exit_code: int | None
     last_signal: int | None
     running: int
+    dead: int
+    skipping: int
     error: str | None
     source: str
     created_ms: int
     state: str
+    suspended_by: str | None
+    after: str | None
     owner_id: int
     done: int
     hidden: int
@@ -65,6 +70,10 @@ class RunFacts(NamedTuple):
     failure_class: str | None
     reason: str | None
     attempt: int
+    replays: int
+    retry_of: int | None
+    error: str | None
+    fingerprint: str | None
     fence: int
     node: str | None
     exit_code: int | None
@@ -115,7 +124,9 @@ def job(row: tuple[Any, ...], *, listed: bool = False) -> Job:
         paused_since=_at(facts.paused_since),
         paused_until=_at(facts.paused_until),
         paused_why=facts.paused_why,
-        schedule=schedule(columns.schedule(facts.schedule)),
+        suspended_by=facts.suspended_by,
+        quarantined=bool(facts.quarantined),
+        schedule=schedule(columns.schedule(facts.schedule), facts.after),
         target=_target(what),
         stdin=None if listed else what.stdin,
         payload_ref=what.payload_ref,
@@ -131,6 +142,11 @@ def job(row: tuple[Any, ...], *, listed: bool = False) -> Job:
         overlap=policies.overlap,
         misfire=policies.misfire,
         misfire_within=seconds(policies.misfire_within_ms),
+        overlap_queue=policies.overlap_queue,
+        limit=policies.limit,
+        retry=retry(policies),
+        on_failure=policies.on_failure,
+        notify=policies.notify,
         log_max=policies.log_max,
         queue=facts.queue,
         priority=facts.priority,
@@ -139,6 +155,8 @@ def job(row: tuple[Any, ...], *, listed: bool = False) -> Job:
         next_run_at=_at(facts.next_ms),
         last_run=_last_run(facts),
         running=facts.running,
+        dead=facts.dead,
+        skipping=facts.skipping,
         error=facts.error,
         tags=policies.tags,
         note=policies.note,
@@ -147,8 +165,20 @@ def job(row: tuple[Any, ...], *, listed: bool = False) -> Job:
     )
 
 
-def schedule(spec: ScheduleSpec) -> Schedule | None:
-    """The schedule as it is shown; None for a job that runs by hand only."""
+def retry(policies: Policies) -> Retry:
+    """What happens after a failure, as it is shown."""
+    return Retry(
+        max=policies.retries,
+        backoff=seconds(policies.backoff_ms),
+        backoff_max=seconds(policies.backoff_max_ms),
+        no_retry_on=policies.no_retry_on,
+        on_lost=policies.on_lost,
+        lost=policies.lost_retries,
+    )
+
+
+def schedule(spec: ScheduleSpec, after: str | None = None) -> Schedule | None:
+    """The schedule as it is shown, `after` by the upstream job's name of today; None for a job run by hand only."""
     if not scheduled(spec):
         return None
     return Schedule(
@@ -157,6 +187,7 @@ def schedule(spec: ScheduleSpec) -> Schedule | None:
         cron=spec.cron,
         every=None if spec.every_ms is None else seconds(spec.every_ms),
         at=_at(spec.at_ms),
+        after=after if spec.after_job is not None else None,
         on_boot=spec.on_boot,
         on_start=spec.on_start,
         jitter=seconds(spec.jitter_ms) if spec.jitter_ms else None,
@@ -168,7 +199,7 @@ def schedule(spec: ScheduleSpec) -> Schedule | None:
 def scheduled(spec: ScheduleSpec) -> bool:
     """Whether anything but a hand starts it."""
     timed = spec.cron is not None or spec.every_ms is not None or spec.at_ms is not None
-    return timed or spec.on_boot or spec.on_start
+    return timed or spec.after_job is not None or spec.on_boot or spec.on_start
 
 
 def run(row: tuple[Any, ...]) -> Run:
@@ -190,7 +221,11 @@ def run(row: tuple[Any, ...]) -> Run:
         failure_class=_class(facts.failure_class),
         reason=facts.reason,
         attempt=facts.attempt,
-        max_attempts=1,
+        max_attempts=max(facts.attempt, columns.policies(facts.policies).retries + 1),
+        replays=facts.replays,
+        retry_of=facts.retry_of,
+        error=facts.error,
+        fingerprint=facts.fingerprint,
         fence=facts.fence or None,
         node=facts.node,
         lease_until=None,

@@ -1,14 +1,28 @@
-"""Running → final: matched by fence and state, into history, with an answer for each row."""
+"""Running → what was decided: matched by fence and state, with an answer for each row, all of it in one transaction."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from jobctl.states import RunState, may_move
-from jobctl_daemon.rows import Finish, Verdict
-from jobctl_daemon.store.sqlite import claimed, events, history, one_shots
+import msgspec
+
+from jobctl.states import FailureClass, OnFailure, RunState, may_move
+from jobctl_daemon.rows import Finish, Pause, Verdict
+from jobctl_daemon.store.sqlite import (
+    claimed,
+    dead,
+    dependents,
+    events,
+    gates,
+    history,
+    one_shots,
+    pauses,
+    replays,
+    streaks,
+)
 from jobctl_daemon.store.sqlite.claimed import Claimed
 from jobctl_daemon.store.sqlite.columns import GAP, gap, policies, text
+from jobctl_daemon.store.sqlite.identity import identity
 from jobctl_daemon.store.sqlite.isolation import isolated
 from jobctl_daemon.store.sqlite.statements import load
 
@@ -36,24 +50,98 @@ def _finish(connection: sqlite3.Connection, results: Sequence[Finish], now_ms: i
         row = found.get(result.run_id)
         if row is None or not row.holds(result.fence):
             answers.append(None if row is None else "stale")
-        elif not may_move(RunState.RUNNING, result.state) or result.state is RunState.READY:
+        elif not _possible(result):
             answers.append("refused")
         else:
-            accepted.append((result, found.pop(result.run_id)))
+            accepted.append((_overtaken(result, row), found.pop(result.run_id)))
             answers.append("ok")
     _record(connection, accepted, now_ms)
     return _verdicts(connection, results, answers)
 
 
+def _possible(result: Finish) -> bool:
+    if result.state is RunState.READY:
+        return result.retry_ms is not None
+    return may_move(RunState.RUNNING, result.state) and result.state is not RunState.SCHEDULED
+
+
+def _overtaken(result: Finish, row: Claimed) -> Finish:
+    """A retry that nobody wants any more: somebody stopped the run, or removed its job, while it failed by itself."""
+    if result.state is not RunState.READY:
+        return result
+    if row.stop_wanted is not None:
+        return msgspec.structs.replace(
+            result,
+            state=RunState.CANCELLED,
+            outcome=FailureClass.CANCELLED.value,
+            failure_class=FailureClass.CANCELLED,
+            reason=f"cancelled by {row.stop_by}; it had ended by itself: {result.reason}",
+        )
+    if row.deleted_ms is not None:
+        kept = policies(row.policies).on_failure is OnFailure.DEAD
+        return msgspec.structs.replace(
+            result,
+            state=RunState.DEAD if kept else RunState.FAILED,
+            reason=f"{result.reason}; not retried: its job was removed",
+        )
+    return result
+
+
 def _record(connection: sqlite3.Connection, accepted: _Accepted, now_ms: int) -> None:
     connection.executemany(SQL.insert_attempt, [_attempt(result) for result, _ in accepted])
-    history.move(connection, [_ending(result, row) for result, row in accepted])
-    last = {row.job_id: (result, row) for result, row in accepted if row.deleted_ms is None}
+    retried = [(result, row) for result, row in accepted if result.state is RunState.READY]
+    deaths = [(result, row) for result, row in accepted if result.state is RunState.DEAD]
+    final = [(result, row) for result, row in accepted if result.state not in (RunState.READY, RunState.DEAD)]
+    if retried:
+        connection.executemany(SQL.retry, [_retry(result, row) for result, row in retried])
+    if deaths:
+        connection.executemany(SQL.bury, [_death(result, row) for result, row in deaths])
+    history.move(connection, [_ending(result, row) for result, row in final])
+    ended = [(result, row) for result, row in accepted if result.state is not RunState.READY]
+    recovered = _recovered(connection, ended)
+    last = {row.job_id: (result, row) for result, row in ended if row.deleted_ms is None}
     connection.executemany(SQL.put_last_run, [_last_run(result, row) for result, row in last.values()])
-    events.append(connection, [_change(result, row, now_ms) for result, row in accepted])
-    done = {row.job_id for _, row in accepted if row.one_shot}
+    events.append(connection, [change for result, row in accepted for change in _changes(result, row, now_ms)])
+    events.append(connection, [_recovery(row, now_ms) for row in recovered])
+    if ended:
+        _follow(connection, ended, now_ms)
+    for result, row in deaths:
+        _mourn(connection, result, row, now_ms)
+
+
+def _follow(connection: sqlite3.Connection, ended: _Accepted, now_ms: int) -> None:
+    """What an end sets going: runs that wait for the gate, jobs that come after, the next one of a replay."""
+    jobs = {row.job_id for _, row in ended}
+    gates.freed(connection, jobs, now_ms)
+    streaks.ended(connection, jobs)
+    streaks.succeeded(connection, {row.job_id for result, row in ended if result.state is RunState.SUCCEEDED})
+    dependents.start(
+        connection, [dependents.End(row.job_id, row.id, result.state, result.ended_ms) for result, row in ended], now_ms
+    )
+    for result, row in ended:
+        if row.batch is not None:
+            replays.go_on(connection, row.batch, row.id, now_ms, died=result.state is RunState.DEAD)
+    done = {row.job_id for _, row in ended if row.one_shot}
     if done:
         one_shots.retire(connection, done, now_ms)
+
+
+def _mourn(connection: sqlite3.Connection, result: Finish, row: Claimed, now_ms: int) -> None:
+    """One dead letter more: the oldest makes room, and a job that dies every time is paused."""
+    dead.make_room(connection, row.job_id, now_ms)
+    in_a_row = streaks.died(connection, row.job_id)
+    job = identity(connection, row.job_id)
+    if in_a_row >= streaks.DEATHS_MOST and job is not None and job.deleted_ms is None and not row.suspended:
+        why = f"quarantined: {in_a_row} dead letters in a row, the last one: {result.reason}"
+        pauses.pause_job(connection, job, Pause(by="jobd", why=why), now_ms, quarantined=True)
+
+
+def _recovered(connection: sqlite3.Connection, ended: _Accepted) -> list[Claimed]:
+    """The first success of each job after a failure."""
+    good = {row.job_id: row for result, row in ended if result.state is RunState.SUCCEEDED and not row.hidden}
+    if not good:
+        return []
+    return [good[job_id] for (job_id,) in connection.execute(SQL.failing, (text(list(good)),))]
 
 
 def _verdicts(
@@ -66,6 +154,30 @@ def _verdicts(
         _verdict(result, answer or ("stale" if result.run_id in ended else "missing"))
         for result, answer in zip(results, answers, strict=True)
     ]
+
+
+def _retry(result: Finish, row: Claimed) -> dict[str, object]:
+    return {"held": row.held, "due_ms": result.retry_ms, "probe": result.probe, **_facts(result)}
+
+
+def _death(result: Finish, row: Claimed) -> dict[str, object]:  # noqa: ARG001 - the two statements are fed alike
+    facts = {"started_ms": result.started_ms, "error": result.error, "fingerprint": result.fingerprint or "unknown"}
+    return {**facts, **_facts(result)}
+
+
+def _facts(result: Finish) -> dict[str, object]:
+    return {
+        "run_id": result.run_id,
+        "fence": result.fence,
+        "failed": result.counted == "failed",
+        "lost": result.counted == "lost",
+        "outcome": result.outcome,
+        "failure_class": None if result.failure_class is None else str(result.failure_class),
+        "reason": result.reason,
+        "exit_code": result.exit_code,
+        "signal": result.signal,
+        "ended_ms": result.ended_ms,
+    }
 
 
 def _last_run(result: Finish, row: Claimed) -> tuple[object, ...]:
@@ -84,18 +196,19 @@ def _last_run(result: Finish, row: Claimed) -> tuple[object, ...]:
 def _ending(result: Finish, row: Claimed) -> history.Ending:
     started_ms = row.started_ms if result.started_ms is None else result.started_ms
     began_ms = result.ended_ms if started_ms is None else started_ms
-    late = began_ms - row.due_ms > policies(row.policies).late_after_ms
     return history.Ending(
-        result.state,
-        result.outcome,
-        result.failure_class,
-        result.reason,
-        started_ms,
-        result.ended_ms,
-        result.exit_code,
-        result.signal,
-        late,
-        row.id,
+        run_id=row.id,
+        state=result.state,
+        outcome=result.outcome,
+        failure_class=result.failure_class,
+        reason=result.reason,
+        started_ms=started_ms,
+        finished_ms=result.ended_ms,
+        exit_code=result.exit_code,
+        signal=result.signal,
+        late=began_ms - row.due_ms > policies(row.policies).late_after_ms,
+        error=result.error,
+        fingerprint=result.fingerprint,
     )
 
 
@@ -120,13 +233,26 @@ def _attempt(result: Finish) -> tuple[object, ...]:
     )
 
 
-def _change(result: Finish, row: Claimed, now_ms: int) -> events.Change:
+def _changes(result: Finish, row: Claimed, now_ms: int) -> Iterable[events.Change]:
     facts: dict[str, object] = {"name": row.name, "key": row.key, "fence": row.fence, "outcome": result.outcome}
     if result.exit_code is not None:
         facts["exit_code"] = result.exit_code
     if result.reason is not None:
         facts["reason"] = result.reason
-    return (now_ms, f"run.{result.state}", row.owner_id, row.job_id, row.id, text(facts))
+    if result.state in (RunState.DEAD, RunState.FAILED):
+        facts |= {"class": result.failure_class, "error": result.error, "fingerprint": result.fingerprint}
+        facts |= {"attempt": row.attempt}
+    if result.state is not RunState.READY:
+        yield (now_ms, f"run.{result.state}", row.owner_id, row.job_id, row.id, text(facts))
+        return
+    facts |= {"class": result.failure_class, "attempt": row.attempt, "due_ms": result.retry_ms}
+    yield (now_ms, "run.retrying", row.owner_id, row.job_id, row.id, text(facts))
+    if row.held:
+        yield (now_ms, "run.held", row.owner_id, row.job_id, row.id, text({"name": row.name, "reason": "paused"}))
+
+
+def _recovery(row: Claimed, now_ms: int) -> events.Change:
+    return (now_ms, "job.recovered", row.owner_id, row.job_id, row.id, text({"name": row.name}))
 
 
 def _verdict(result: Finish, answer: str) -> Verdict:

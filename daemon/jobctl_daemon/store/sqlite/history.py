@@ -12,18 +12,20 @@ SQL = load("history")
 
 
 class Ending(NamedTuple):
-    """How a run ended, in the order of the statement `move`."""
+    """How a run ended."""
 
+    run_id: int
     state: RunState
     outcome: str
-    failure_class: FailureClass | None
-    reason: str | None
-    started_ms: int | None
     finished_ms: int
-    exit_code: int | None
-    signal: int | None
     late: bool
-    run_id: int
+    failure_class: FailureClass | None = None
+    reason: str | None = None
+    started_ms: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    error: str | None = None
+    fingerprint: str | None = None
 
 
 def move(connection: sqlite3.Connection, endings: Sequence[Ending]) -> None:
@@ -38,16 +40,18 @@ def known(connection: sqlite3.Connection, run_ids: Iterable[int]) -> set[int]:
 
 
 def _columns(ending: Ending) -> tuple[object, ...]:
-    state, outcome, failure_class, reason, started_ms, finished_ms, exit_code, signal, late, run_id = ending
+    """In the order of the statement `move`."""
     return (
-        str(state),
-        outcome,
-        GAP if failure_class is None else str(failure_class),
-        gap(reason),
-        gap(started_ms),
-        finished_ms,
-        gap(exit_code),
-        gap(signal),
-        1 if late else 0,
-        run_id,
+        str(ending.state),
+        ending.outcome,
+        GAP if ending.failure_class is None else str(ending.failure_class),
+        gap(ending.reason),
+        gap(ending.started_ms),
+        ending.finished_ms,
+        gap(ending.exit_code),
+        gap(ending.signal),
+        1 if ending.late else 0,
+        gap(ending.error),
+        gap(ending.fingerprint),
+        ending.run_id,
     )

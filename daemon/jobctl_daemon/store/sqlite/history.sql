@@ -1,10 +1,14 @@
 -- name: move
 -- A run as it ended; its other columns come from the active row.
 INSERT INTO history (id, job_id, owner_id, version, key, slot_ms, due_ms, trigger, coalesced, fence, attempt, node,
-                     state, outcome, failure_class, reason, started_ms, finished_ms, exit_code, signal, late)
+                     replays, retry_of, execution,
+                     state, outcome, failure_class, reason, started_ms, finished_ms, exit_code, signal, late, error,
+                     fingerprint)
 SELECT id, job_id, owner_id, version, key, slot_ms, due_ms, trigger, coalesced, fence, attempt, node,
+       replays, retry_of, execution,
        ?, ?, nullif(?, -4611686018427387904), nullif(?, -4611686018427387904),
-       nullif(?, -4611686018427387904), ?, nullif(?, -4611686018427387904), nullif(?, -4611686018427387904), ?
+       nullif(?, -4611686018427387904), ?, nullif(?, -4611686018427387904), nullif(?, -4611686018427387904), ?,
+       nullif(?, -4611686018427387904), nullif(?, -4611686018427387904)
 FROM runs WHERE id = ?;
 
 -- name: drop_active

@@ -15,8 +15,9 @@ class Identity(NamedTuple):
     owner_id: int
     name: str
     uid: str
-    paused: int
+    suspended: int
     version: int
+    queue: str
     priority: int
     policies: str
     deleted_ms: int | None

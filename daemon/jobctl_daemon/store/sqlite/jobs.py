@@ -1,13 +1,13 @@
-"""Creating, deleting, pausing and resuming jobs. Each function is one transaction's work over a plain connection."""
+"""Creating and deleting jobs. Each function is one transaction's work over a plain connection."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
 
 from jobctl.errors import Conflict, Gone
-from jobctl.model import JobSpec
+from jobctl.model import JobSpec, ScheduleSpec
 from jobctl.states import RunState, SkipReason
-from jobctl_daemon.rows import Caller, LedgerRow, Request
-from jobctl_daemon.store.sqlite import events, ledger, one_shots, owners, requests, retire
+from jobctl_daemon.rows import Caller, Request
+from jobctl_daemon.store.sqlite import dependents, events, owners, pauses, requests, retire
 from jobctl_daemon.store.sqlite.columns import text
 from jobctl_daemon.store.sqlite.facts import scheduled
 from jobctl_daemon.store.sqlite.identity import Identity, identity
@@ -62,88 +62,78 @@ def add(
 ) -> int:
     """Inserts the job, its version 1 and, when it has a schedule, its cursor."""
     if not spec.hidden:
-        _name_must_be_free(connection, owner_id, spec.name)
-    job_id = _insert(connection, caller, owner_id, spec, now_ms, uid)
+        name_must_be_free(connection, owner_id, spec.name)
+    held = spec.paused or pauses.is_paused(connection, spec.queue)
+    job_id = _insert(connection, caller, owner_id, spec, now_ms, uid, held=held)
     version = (job_id, 1, text(spec.schedule), text(spec.execution), caller.name, now_ms)
     connection.execute(SQL.insert_version, version)
     if scheduled(spec.schedule):
-        connection.execute(SQL.insert_cursor, (job_id, None if spec.paused else next_ms, now_ms))
+        connection.execute(SQL.insert_cursor, (job_id, None if held else next_ms, now_ms))
+    if spec.schedule.after_job is not None:
+        dependents.put(connection, job_id, spec.schedule)
     events.append_one(connection, now_ms, "job.created", owner_id, job_id, name=spec.name, source=spec.source)
     return job_id
 
 
 def delete(connection: sqlite3.Connection, job: Identity, now_ms: int) -> None:
     """Nothing of the job starts any more; runs that have not begun are cancelled."""
+    dependents.forget(connection, job.id)
     connection.execute(SQL.delete, (now_ms, job.id))
     connection.execute(SQL.delete_cursor, (job.id,))
     connection.execute(SQL.delete_last_run, (job.id,))
+    connection.execute(SQL.delete_streak, (job.id,))
     unstarted = [number for (number,) in connection.execute(SQL.unstarted, (job.id,))]
     end = retire.End(RunState.CANCELLED, SkipReason.DELETED.value, "its job was deleted", SkipReason.DELETED)
     retire.unstarted(connection, dict.fromkeys(unstarted, end), now_ms)
     events.append_one(connection, now_ms, "job.deleted", job.owner_id, job.id, name=job.name)
 
 
-def pause(
-    connection: sqlite3.Connection, job: Identity, by: str, until_ms: int | None, why: str | None, now_ms: int
-) -> None:
-    """Takes the cursor out of the due index and holds what has not started."""
-    connection.execute(SQL.pause, {"job_id": job.id, "by": by, "until_ms": until_ms, "why": why, "now_ms": now_ms})
-    connection.execute(SQL.stop_cursor, (job.id,))
-    events.append_one(connection, now_ms, "job.paused", job.owner_id, job.id, name=job.name, by=by, why=why)
-    held = connection.execute(SQL.hold, (job.id,)).fetchall()
-    _tell_runs(connection, job, "run.held", held, now_ms, reason=SkipReason.PAUSED.value)
+def starts_kind(schedule: ScheduleSpec) -> str | None:
+    """What starts a job that waits for no instant."""
+    return "boot" if schedule.on_boot else "start" if schedule.on_start else None
 
 
-def resume(
-    connection: sqlite3.Connection, job: Identity, missed: LedgerRow | None, next_ms: int | None, now_ms: int
-) -> None:
-    """Writes down what was missed, aims the cursor and releases held runs. A job that is not paused stays as it is."""
-    if not connection.execute(SQL.resume, (job.id,)).rowcount:
-        return
-    handled_ms = missed.to_ms if missed else 0
-    connection.execute(SQL.aim_cursor, {"job_id": job.id, "next_ms": next_ms, "handled_ms": handled_ms})
-    events.append_one(connection, now_ms, "job.resumed", job.owner_id, job.id, name=job.name)
-    if missed is not None:
-        ledger.append_skips(connection, [(missed, job.owner_id, job.name)], now_ms)
-    released = connection.execute(SQL.release, (job.id,)).fetchall()
-    _tell_runs(connection, job, "run.scheduled", released, now_ms, released=True)
-    one_shots.retire(connection, [job.id], now_ms)
+def name_must_be_free(connection: sqlite3.Connection, owner_id: int, name: str) -> None:
+    """`Conflict` when a live job of the owner has the name."""
+    row = connection.execute(SQL.name_taken, (owner_id, name)).fetchone()
+    if row is not None:
+        raise Conflict(
+            f"there is a job {name} already", f"take another name, or see `jobctl show {name}`", details={"id": row[0]}
+        )
 
 
-def _tell_runs(
-    connection: sqlite3.Connection, job: Identity, kind: str, rows: list[tuple[int]], now_ms: int, **facts: object
-) -> None:
-    data = text({"name": job.name, **facts})
-    events.append(connection, [(now_ms, kind, job.owner_id, job.id, run_id, data) for (run_id,) in sorted(rows)])
-
-
-def _insert(connection: sqlite3.Connection, caller: Caller, owner_id: int, spec: JobSpec, now_ms: int, uid: str) -> int:
-    kind = "boot" if spec.schedule.on_boot else "start" if spec.schedule.on_start else None
+def _insert(
+    connection: sqlite3.Connection,
+    caller: Caller,
+    owner_id: int,
+    spec: JobSpec,
+    now_ms: int,
+    uid: str,
+    *,
+    held: bool,
+) -> int:
     row = {
         "uid": uid,
         "owner_id": owner_id,
         "name": spec.name,
         "source": spec.source,
-        "starts_kind": kind,
+        "queue": spec.queue,
+        "priority": spec.priority,
+        "starts_kind": starts_kind(spec.schedule),
         "one_shot": spec.schedule.at_ms is not None or spec.hidden,
         "hidden": spec.hidden,
         "paused": spec.paused,
         "paused_by": caller.name if spec.paused else None,
         "paused_since": now_ms if spec.paused else None,
+        "suspended": held,
+        "suspended_since": now_ms if held else None,
+        "told": bool(spec.policies.notify),
         "policies": text(spec.policies),
         "now_ms": now_ms,
     }
     job_id = connection.execute(SQL.insert, row).lastrowid
     assert job_id is not None
     return job_id
-
-
-def _name_must_be_free(connection: sqlite3.Connection, owner_id: int, name: str) -> None:
-    row = connection.execute(SQL.name_taken, (owner_id, name)).fetchone()
-    if row is not None:
-        raise Conflict(
-            f"there is a job {name} already", f"take another name, or see `jobctl show {name}`", details={"id": row[0]}
-        )
 
 
 def _must_live(connection: sqlite3.Connection, job_id: int) -> None:

@@ -1,9 +1,9 @@
 -- name: insert
 -- A job at version 1.
 INSERT INTO jobs (uid, owner_id, name, queue, priority, version, rev, source, starts_kind, one_shot, hidden,
-                  paused, paused_by, paused_since, policies, created_ms)
-VALUES (:uid, :owner_id, :name, 'default', 0, 1, 1, :source, :starts_kind, :one_shot, :hidden,
-        :paused, :paused_by, :paused_since, :policies, :now_ms);
+                  paused, paused_by, paused_since, suspended, suspended_since, told, policies, created_ms)
+VALUES (:uid, :owner_id, :name, :queue, :priority, 1, 1, :source, :starts_kind, :one_shot, :hidden,
+        :paused, :paused_by, :paused_since, :suspended, :suspended_since, :told, :policies, :now_ms);
 
 -- name: insert_version
 -- What a job runs and when, from now on.
@@ -29,38 +29,10 @@ DELETE FROM cursors WHERE job_id = ?;
 -- A deleted job is no trouble any more.
 DELETE FROM last_runs WHERE job_id = ?;
 
+-- name: delete_streak
+-- Nor is anything of it in a row.
+DELETE FROM streaks WHERE job_id = ?;
+
 -- name: unstarted
--- Runs of a job that have not begun.
-SELECT id FROM runs WHERE job_id = ? AND state <> 'running' ORDER BY id;
-
--- name: pause
--- Who, since when, until when, why. A second pause keeps the first one's beginning.
-UPDATE jobs SET paused = 1, paused_by = :by, paused_since = coalesce(paused_since, :now_ms),
-                paused_until = :until_ms, paused_why = :why, rev = rev + 1
-WHERE id = :job_id;
-
--- name: stop_cursor
--- The cursor leaves the due index, and whoever is expanding it loses.
-UPDATE cursors SET next_nominal = NULL, revision = revision + 1 WHERE job_id = ?;
-
--- name: hold
--- What has not started is held, but for runs that were asked for by hand.
-UPDATE runs SET state = 'scheduled', held = 1, gate = NULL
-WHERE job_id = ? AND state <> 'running' AND held = 0 AND trigger <> 'manual'
-RETURNING id;
-
--- name: resume
--- No longer paused.
-UPDATE jobs SET paused = 0, paused_by = NULL, paused_since = NULL, paused_until = NULL, paused_why = NULL,
-                rev = rev + 1
-WHERE id = ? AND paused = 1;
-
--- name: aim_cursor
--- A cursor waits for its next instant again, with everything before `handled` accounted for.
-UPDATE cursors SET next_nominal = :next_ms, handled_ms = max(handled_ms, :handled_ms), revision = revision + 1,
-                   error = NULL
-WHERE job_id = :job_id;
-
--- name: release
--- Held runs go on waiting for their turn.
-UPDATE runs SET held = 0 WHERE job_id = ? AND state = 'scheduled' AND held = 1 RETURNING id;
+-- Runs of a job that have not begun, or wait for a retry.
+SELECT id FROM runs WHERE job_id = ? AND (state = 'scheduled' OR state = 'ready') ORDER BY id;

@@ -14,7 +14,9 @@ class Made(NamedTuple):
     """What a key made before."""
 
     job_id: int
+    """0 for what is of no single job."""
     run_id: int | None
+    batch: int | None = None
 
 
 def made_before(connection: sqlite3.Connection, owner_id: int, request: Request | None) -> Made | None:
@@ -24,18 +26,18 @@ def made_before(connection: sqlite3.Connection, owner_id: int, request: Request 
     row = connection.execute(SQL.get, (owner_id, request.key, request.verb)).fetchone()
     if row is None:
         return None
-    body_hash, job_id, run_id = row
+    body_hash, job_id, run_id, batch = row
     if body_hash != request.body_hash:
         raise Conflict(
             f"the key {request.key!r} was used before with another request",
             "send the same request again, or take a new key",
             details={"job_id": job_id, "run_id": run_id},
         )
-    return Made(job_id, run_id)
+    return Made(job_id, run_id, batch)
 
 
 def remember(connection: sqlite3.Connection, owner_id: int, request: Request | None, made: Made, now_ms: int) -> None:
     """Keeps what the key made."""
     if request is not None:
-        row = (owner_id, request.key, request.verb, request.body_hash, made.job_id, made.run_id, now_ms)
+        row = (owner_id, request.key, request.verb, request.body_hash, made.job_id, made.run_id, made.batch, now_ms)
         connection.execute(SQL.put, row)

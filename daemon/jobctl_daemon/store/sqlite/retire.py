@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from jobctl.states import RunState, SkipReason
-from jobctl_daemon.store.sqlite import events, history, ledger, one_shots
+from jobctl_daemon.store.sqlite import events, gates, history, ledger, one_shots, replays, streaks
 from jobctl_daemon.store.sqlite.columns import policies, text
 from jobctl_daemon.store.sqlite.statements import load
 
 SQL = load("retire")
+
+_REPEATED = frozenset({SkipReason.OVERLAP, SkipReason.LIMIT})
 
 
 class End(NamedTuple):
@@ -28,6 +30,9 @@ class _Row(NamedTuple):
     key: str
     slot_ms: int
     due_ms: int
+    trigger: str
+    gate: int | None
+    batch: int | None
     name: str
     policies: str
 
@@ -41,13 +46,30 @@ def unstarted(connection: sqlite3.Connection, ends: Mapping[int, End], now_ms: i
     history.move(connection, [_ending(row, end, now_ms) for row, end in rows])
     ledger.note(connection, [(end.skip, end.reason, row.slot_ms, row.job_id, row.key) for row, end in rows if end.skip])
     events.append(connection, [_change(row, end, now_ms) for row, end in rows])
+    gates.freed(connection, {row.job_id for row, _ in rows if row.gate is not None}, now_ms)
+    for row, _ in rows:
+        if row.batch is not None:
+            replays.go_on(connection, row.batch, row.id, now_ms, died=False)
+    _count_skips(connection, rows, now_ms)
     one_shots.retire(connection, {row.job_id for row, _ in rows}, now_ms)
     return len(rows)
 
 
+def _count_skips(connection: sqlite3.Connection, rows: list[tuple[_Row, End]], now_ms: int) -> None:
+    """Occurrences that an active run keeps from starting, again and again, are told of once in a row."""
+    for row, end in rows:
+        if end.state is RunState.SKIPPED and end.skip in _REPEATED:
+            count = streaks.skipped(connection, row.job_id)
+            if count == streaks.SKIPS_TOLD:
+                facts = {"name": row.name, "count": count, "reason": end.skip, "detail": end.reason}
+                events.append_one(connection, now_ms, "job.skipping", row.owner_id, row.job_id, **facts)
+
+
 def _ending(row: _Row, end: End, now_ms: int) -> history.Ending:
     late = now_ms - row.due_ms > policies(row.policies).late_after_ms
-    return history.Ending(end.state, end.outcome, None, end.reason, None, now_ms, None, None, late, row.id)
+    return history.Ending(
+        run_id=row.id, state=end.state, outcome=end.outcome, reason=end.reason, finished_ms=now_ms, late=late
+    )
 
 
 def _change(row: _Row, end: End, now_ms: int) -> events.Change:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from jobctl.errors import NotFound
 from jobctl.model import Attempt, Run
-from jobctl.states import ACTIVE, FINAL
+from jobctl.states import ACTIVE, FINAL, RunState
 from jobctl_daemon.rows import Caller, RunFilter
 from jobctl_daemon.store.sqlite import facts, owners, paging
 from jobctl_daemon.store.sqlite.columns import text
@@ -14,6 +14,7 @@ from jobctl_daemon.store.sqlite.statements import load
 
 SQL = load("run_lists")
 
+_KEPT_WITH_ACTIVE: Final = ACTIVE | {RunState.DEAD}
 _AFTER_ALL: Final = (1 << 63) - 1
 #: Finished runs one page looks at. A filter that matches little then answers a short page and a cursor, in time.
 _LOOKED_AT_MAX: Final = 20_000
@@ -53,7 +54,7 @@ def page(connection: sqlite3.Connection, caller: Caller, wanted: RunFilter) -> t
 def _statements(wanted: RunFilter) -> Iterable[str]:
     of_job = wanted.job_id is not None
     states = frozenset(wanted.states)
-    if not states or states & ACTIVE:
+    if not states or states & _KEPT_WITH_ACTIVE:
         yield SQL.active_of_job if of_job else SQL.active_of_all
     if not states or states & FINAL:
         yield SQL.finished_of_job if of_job else SQL.finished_of_all

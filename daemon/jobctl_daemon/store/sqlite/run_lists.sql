@@ -1,5 +1,5 @@
 -- name: active
--- A run that has not ended.
+-- A run that has not ended, or is dead.
 SELECT * FROM active_facts WHERE id = ?;
 
 -- name: finished
@@ -7,7 +7,7 @@ SELECT * FROM active_facts WHERE id = ?;
 SELECT * FROM finished_facts WHERE id = ?;
 
 -- name: active_of_all
--- Active runs in a stretch of ids, newest first.
+-- Active and dead runs in a stretch of ids, newest first.
 SELECT * FROM active_facts
 WHERE id < :before AND id >= :floor
   AND (:owner_id IS NULL OR owner_id = :owner_id)

@@ -32,9 +32,9 @@ def trigger(
     if made is not None:
         return _run_of(made), False
     job = find.owned(connection, caller, job_id)
-    if due_ms <= now_ms and policies(job.policies).overlap is Overlap.SKIP:
-        _must_be_free(connection, job, now_ms)
-    run_id = _make(connection, job, due_ms, now_ms, request.key if request else uid)
+    if due_ms <= now_ms:
+        must_be_free(connection, job, now_ms)
+    run_id = make(connection, job, request.key if request else uid, due_ms, due_ms, now_ms)
     requests.remember(connection, owner_id, request, requests.Made(job.id, run_id), now_ms)
     return run_id, True
 
@@ -56,7 +56,7 @@ def run_adhoc(
     job_id = jobs.add(connection, caller, owner_id, spec, None, now_ms, uid)
     job = identity(connection, job_id)
     assert job is not None
-    run_id = _make(connection, job, due_ms, now_ms, request.key if request else uid)
+    run_id = make(connection, job, request.key if request else uid, due_ms, due_ms, now_ms)
     requests.remember(connection, owner_id, request, requests.Made(job_id, run_id), now_ms)
     return run_id, True
 
@@ -65,7 +65,7 @@ def stop(connection: sqlite3.Connection, caller: Caller, run_id: int, how: Stop,
     """Ends an unstarted run, and answers None; a running one is marked, and the answer is the fence to stop."""
     shown = run_lists.run(connection, caller, run_id)
     row = connection.execute(SQL.active, (run_id,)).fetchone()
-    if row is None:
+    if row is None or row[0] == RunState.DEAD:
         raise Conflict(f"run {run_id} has ended: {shown.state}", "nothing to stop", details={"state": shown.state})
     state, fence = row
     if state == RunState.RUNNING:
@@ -76,23 +76,51 @@ def stop(connection: sqlite3.Connection, caller: Caller, run_id: int, how: Stop,
     return None
 
 
-def _make(connection: sqlite3.Connection, job: Identity, due_ms: int, now_ms: int, key: str) -> int:
-    run = NewRun(key=f"m:{key}", slot_ms=due_ms, due_ms=due_ms, start_by_ms=None, trigger=Trigger.MANUAL)
-    wanted = expand.Placed(
-        expand.next_run_id(connection), run, job.id, job.version, job.owner_id, job.name, job.priority
+def make(
+    connection: sqlite3.Connection,
+    job: Identity,
+    key: str,
+    slot_ms: int,
+    due_ms: int,
+    now_ms: int,
+    *,
+    retry_of: int | None = None,
+    execution: str | None = None,
+) -> int:
+    """A run that a person asks for. `Conflict` when the key has made one before."""
+    run = NewRun(key=f"m:{key}", slot_ms=slot_ms, due_ms=due_ms, start_by_ms=None, trigger=Trigger.MANUAL)
+    number = expand.next_run_id(connection)
+    placed = expand.Placed(
+        number,
+        run,
+        job.id,
+        job.version,
+        job.owner_id,
+        job.name,
+        job.queue,
+        job.priority,
+        by_hand=True,
+        retry_of=retry_of,
+        execution=execution,
     )
-    if not expand.make_runs(connection, [wanted], now_ms):
+    if not expand.make_runs(connection, [placed], now_ms):
         raise Conflict(f"the key {key!r} has made a run of {job.name} before", "take a new key")
-    return wanted.run_id
+    return number
 
 
-def _must_be_free(connection: sqlite3.Connection, job: Identity, now_ms: int) -> None:
-    row = connection.execute(SQL.blocking, {"job_id": job.id, "now_ms": now_ms}).fetchone()
-    if row is not None:
+def must_be_free(connection: sqlite3.Connection, job: Identity, now_ms: int) -> None:
+    """`Conflict` when a run of the job could only be skipped: as many are active as may be, and none may wait."""
+    rules = policies(job.policies)
+    if rules.active_max is None or rules.overlap in (Overlap.QUEUE, Overlap.REPLACE):
+        return
+    rows = connection.execute(SQL.blocking, {"job_id": job.id, "now_ms": now_ms, "limit": rules.active_max}).fetchall()
+    if len(rows) >= rules.active_max:
+        run_id = rows[0][0]
+        what = f"its overlap policy is {rules.overlap}" if rules.active_max == 1 else f"its limit is {rules.active_max}"
         raise Conflict(
-            f"run {row[0]} of {job.name} is still active, and its overlap policy is skip",
-            f"wait for it with `jobctl wait {row[0]}`, or stop it with `jobctl cancel {row[0]}`",
-            details={"run_id": row[0]},
+            f"run {run_id} of {job.name} is still active, and {what}",
+            f"wait for it with `jobctl wait {run_id}`, or stop it with `jobctl cancel {run_id}`",
+            details={"run_id": run_id},
         )
 
 

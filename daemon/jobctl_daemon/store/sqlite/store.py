@@ -5,28 +5,38 @@ Writes go to the one writer, each function whole; reads go to a second connectio
 
 import secrets
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from jobctl.model import Attempt, Event, Job, JobSpec, Run
+from jobctl.model import Attempt, DeadGroup, Event, Execution, Job, JobSpec, Queue, Replayed, Run
 from jobctl_daemon.rows import (
     Admission,
-    Adoption,
+    Admitted,
     Caller,
     Cancelled,
     Claim,
+    ClockState,
+    ClockStep,
     Counts,
     Created,
+    DeadFilter,
     DueJob,
+    Edit,
+    Effort,
     Expansion,
     Finish,
     JobFilter,
     Keep,
     LedgerRow,
+    Notice,
+    Pause,
     Pending,
     Pruned,
+    Replay,
     Request,
+    Resumption,
+    Retried,
     RunFilter,
     Running,
     StartedAttempt,
@@ -36,20 +46,31 @@ from jobctl_daemon.rows import (
 from jobctl_daemon.store.sqlite import (
     admit,
     claim,
+    clock,
     counts,
+    dead,
     due,
+    edits,
     events,
     expand,
     find,
     finish,
+    gates,
     job_lists,
     jobs,
     ledger,
     meta,
     owners,
+    pauses,
+    queues,
+    ready,
+    replays,
+    retries,
     run_lists,
     runs,
+    tell,
     tidy,
+    work,
 )
 from jobctl_daemon.store.sqlite import attempts as claimed_attempts
 from jobctl_daemon.store.sqlite.failures import translate
@@ -72,6 +93,7 @@ class SqliteStore:
     def __init__(self, path: str | Path, new_uid: Callable[[], str] = random_uid) -> None:
         self._path = Path(path)
         self._new_uid = new_uid
+        self._turns = ready.Turns()
         self._writer = Writer(self._connect, f"{self._path}-wal")
         self._reader = DatabaseThread(lambda: connect_reader(self._path))
 
@@ -103,6 +125,28 @@ class SqliteStore:
 
     async def take_epoch(self, node: str, now_ms: int) -> int:
         return await self._writer.submit(lambda con: meta.take_epoch(con, node, now_ms))
+
+    # ── the wall clock ──────────────────────────────────────────────
+    async def clock(self) -> ClockState:
+        return await self._read(clock.state)
+
+    async def seen(self, now_ms: int) -> None:
+        await self._writer.submit(lambda con: meta.raise_watermark(con, now_ms))
+
+    async def stepped(self, step: ClockStep, epoch: int) -> int | None:
+        return await self._writer.submit(lambda con: clock.stepped(con, step, epoch))
+
+    async def ahead(self, now_ms: int, after: int, limit: int) -> list[DueJob]:
+        return await self._read(lambda con: clock.ahead(con, now_ms, after, limit))
+
+    async def aim(self, aims: Sequence[Expansion], now_ms: int, epoch: int) -> int:
+        return await self._writer.submit(lambda con: clock.aim(con, aims, now_ms, epoch))
+
+    async def aimed(self) -> None:
+        await self._writer.submit(clock.aimed)
+
+    async def covered(self, job_ids: Sequence[int], now_ms: int) -> dict[int, int]:
+        return await self._read(lambda con: clock.covered(con, job_ids, now_ms))
 
     # ── jobs ──────────────────────────────────────────────
     async def create_job(
@@ -144,19 +188,50 @@ class SqliteStore:
         self, owner: Caller, job_id: int, by: str, until_ms: int | None, why: str | None, now_ms: int
     ) -> Job:
         def pause(con: sqlite3.Connection) -> Job:
-            jobs.pause(con, find.owned(con, owner, job_id), by, until_ms, why, now_ms)
+            pauses.pause_job(con, find.owned(con, owner, job_id), Pause(by=by, until_ms=until_ms, why=why), now_ms)
             return job_lists.one(con, job_id)
 
         return await self._writer.submit(pause)
 
-    async def resume_job(
-        self, owner: Caller, job_id: int, missed: LedgerRow | None, next_ms: int | None, now_ms: int
+    async def resume_job(self, owner: Caller, job_id: int, catch_up: bool, now_ms: int) -> bool:
+        return await self._writer.submit(
+            lambda con: pauses.resume_job(con, find.owned(con, owner, job_id), now_ms, catch_up=catch_up)
+        )
+
+    async def unsuspend(self, resumptions: Sequence[Resumption], now_ms: int) -> int:
+        return await self._writer.submit(lambda con: pauses.unsuspend(con, resumptions, now_ms))
+
+    async def edit_job(self, owner: Caller, edit: Edit, now_ms: int) -> Job:
+        def change(con: sqlite3.Connection) -> Job:
+            edits.edit(con, owner, find.owned(con, owner, edit.job_id), edit, now_ms)
+            return job_lists.one(con, edit.job_id)
+
+        return await self._writer.submit(change)
+
+    async def skip_next(
+        self, owner: Caller, job_id: int, row: LedgerRow, revision: int, next_ms: int | None, now_ms: int
     ) -> Job:
-        def resume(con: sqlite3.Connection) -> Job:
-            jobs.resume(con, find.owned(con, owner, job_id), missed, next_ms, now_ms)
+        def skip(con: sqlite3.Connection) -> Job:
+            edits.skip_next(con, find.owned(con, owner, job_id), row, revision, next_ms, now_ms)
             return job_lists.one(con, job_id)
 
-        return await self._writer.submit(resume)
+        return await self._writer.submit(skip)
+
+    # ── queues, and the daemon as a whole ──────────────────────────────────────────────
+    async def queues(self, owner: Caller) -> list[Queue]:
+        return await self._read(lambda con: queues.queues(con, owner))
+
+    async def set_queue(self, name: str, concurrency: int | None, now_ms: int) -> None:
+        await self._writer.submit(lambda con: queues.put(con, name, concurrency, now_ms))
+
+    async def pause_queue(self, name: str, pause: Pause, now_ms: int) -> int:
+        return await self._writer.submit(lambda con: pauses.pause_queue(con, name, pause, now_ms))
+
+    async def resume_queue(self, name: str, catch_up: bool, now_ms: int) -> int:
+        return await self._writer.submit(lambda con: pauses.resume_queue(con, name, now_ms, catch_up=catch_up))
+
+    async def daemon_pause(self) -> Queue | None:
+        return await self._read(queues.daemon)
 
     # ── from cursor to ready ──────────────────────────────────────────────
     async def due(self, now_ms: int, after: tuple[int, int] | None, limit: int) -> list[DueJob]:
@@ -174,17 +249,25 @@ class SqliteStore:
     async def park(self, job_id: int, revision: int, error: str, now_ms: int) -> None:
         await self._writer.submit(lambda con: due.park(con, job_id, revision, error, now_ms))
 
-    async def ended_pauses(self, now_ms: int) -> list[DueJob]:
-        return await self._read(lambda con: due.ended_pauses(con, now_ms))
+    async def end_pauses(self, now_ms: int) -> int:
+        if not await self._read(lambda con: pauses.some_ended(con, now_ms)):
+            return 0
+        return await self._writer.submit(lambda con: pauses.end(con, now_ms))
+
+    async def resumable(self, limit: int) -> list[DueJob]:
+        return await self._read(lambda con: pauses.resumable(con, limit))
 
     async def pending(self, now_ms: int, limit: int) -> list[Pending]:
         return await self._read(lambda con: admit.pending(con, now_ms, limit))
 
-    async def admit(self, admissions: Sequence[Admission], now_ms: int) -> int:
+    async def admit(self, admissions: Sequence[Admission], now_ms: int) -> Admitted:
         return await self._writer.submit(lambda con: admit.admit(con, admissions, now_ms))
 
     async def claim(self, now_ms: int, limit: int, node: str, boot_id: str) -> list[Claim]:
-        return await self._writer.submit(lambda con: claim.claim(con, now_ms, limit, node, boot_id))
+        return await self._writer.submit(lambda con: claim.claim(con, self._turns, now_ms, limit, node, boot_id))
+
+    async def wake_waiting(self) -> int:
+        return await self._writer.submit(gates.freed_all)
 
     async def too_late(self, now_ms: int, limit: int) -> list[Pending]:
         return await self._read(lambda con: admit.too_late(con, now_ms, limit))
@@ -196,14 +279,17 @@ class SqliteStore:
     async def unclaim(self, claims: Sequence[tuple[int, int]], due_ms: int, now_ms: int, why: str) -> int:
         return await self._writer.submit(lambda con: claimed_attempts.unclaim(con, claims, due_ms, now_ms, why))
 
+    async def returned(self, claims: Sequence[tuple[int, int]], most: int, now_ms: int, why: str) -> list[int]:
+        return await self._writer.submit(lambda con: claimed_attempts.returned(con, claims, most, now_ms, why))
+
+    async def efforts(self, run_ids: Sequence[int]) -> list[Effort]:
+        return await self._read(lambda con: claimed_attempts.efforts(con, run_ids))
+
     async def finish(self, results: Sequence[Finish], now_ms: int) -> list[Verdict]:
         return await self._writer.submit(lambda con: finish.finish(con, results, now_ms))
 
     async def running(self) -> list[Running]:
         return await self._read(claimed_attempts.running)
-
-    async def adopt(self, adoptions: Sequence[Adoption]) -> None:
-        await self._writer.submit(lambda con: claimed_attempts.started(con, adoptions))
 
     # ── runs ──────────────────────────────────────────────
     async def trigger(self, owner: Caller, job_id: int, due_ms: int, now_ms: int, request: Request | None) -> Triggered:
@@ -235,6 +321,9 @@ class SqliteStore:
     async def attempts(self, owner: Caller, run_id: int) -> list[Attempt]:
         return await self._read(lambda con: run_lists.attempts(con, owner, run_id))
 
+    async def work(self, owner: Caller, run_id: int) -> Execution:
+        return await self._read(lambda con: work.of_run(con, owner, run_id))
+
     async def cancel(
         self, owner: Caller, run_id: int, by: str, now_ms: int, how: Literal["cancel", "kill"] = "cancel"
     ) -> Cancelled:
@@ -243,6 +332,36 @@ class SqliteStore:
             return Cancelled(run=run_lists.run(con, None, run_id), fence=fence)
 
         return await self._writer.submit(cancel)
+
+    async def retry(self, owner: Caller, run_id: int, by: str, now_ms: int, request: Request | None) -> Retried:
+        uid = self._new_uid()
+        return await self._writer.submit(lambda con: retries.retry(con, owner, run_id, by, now_ms, request, uid))
+
+    # ── dead letters ──────────────────────────────────────────────
+    async def dead(self, owner: Caller, wanted: DeadFilter) -> tuple[list[Run], str | None]:
+        return await self._read(lambda con: dead.page(con, owner, wanted))
+
+    async def dead_groups(self, owner: Caller, wanted: DeadFilter) -> list[DeadGroup]:
+        return await self._read(lambda con: dead.groups(con, owner, wanted))
+
+    async def replay(
+        self, owner: Caller, wanted: DeadFilter, replay: Replay, now_ms: int, request: Request | None
+    ) -> Replayed:
+        return await self._writer.submit(lambda con: replays.replay(con, owner, wanted, replay, now_ms, request))
+
+    async def discard(self, owner: Caller, wanted: DeadFilter, by: str, why: str | None, now_ms: int) -> list[int]:
+        def discard(con: sqlite3.Connection) -> list[int]:
+            words = f"discarded by {by}" + (f": {why}" if why else "")
+            return dead.discard(con, dead.matching(con, owner, wanted), words, now_ms)
+
+        return await self._writer.submit(discard)
+
+    # ── telling people ──────────────────────────────────────────────
+    async def notices(self, after: int, limit: int) -> list[Event]:
+        return await self._read(lambda con: tell.notices(con, after, limit))
+
+    async def tell(self, notices: Sequence[Notice], notes: Mapping[str, str | None], now_ms: int) -> int:
+        return await self._writer.submit(lambda con: tell.tell(con, notices, notes, now_ms))
 
     async def ledger(self, owner: Caller, job_id: int, from_ms: int, to_ms: int, limit: int) -> list[LedgerRow]:
         return await self._read(lambda con: ledger.span(con, find.owned(con, owner, job_id).id, from_ms, to_ms, limit))

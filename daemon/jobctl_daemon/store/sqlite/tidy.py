@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from jobctl_daemon.rows import Keep, Pruned
-from jobctl_daemon.store.sqlite import events, meta
+from jobctl_daemon.store.sqlite import dead, events, meta
 from jobctl_daemon.store.sqlite.columns import text
 from jobctl_daemon.store.sqlite.statements import load
 
@@ -39,6 +39,8 @@ def prune(connection: sqlite3.Connection, now_ms: int, limit: int, keep: Keep) -
         _prune_events(connection, now_ms, limit),
         _rows(connection, SQL.old_occurrences, now_ms - _OCCURRENCE_DAYS * _DAY_MS, limit),
         _rows(connection, SQL.old_asked, now_ms - _ASKED_DAYS * _DAY_MS, limit),
+        _rows(connection, SQL.old_replays, now_ms - _ASKED_DAYS * _DAY_MS, limit),
+        dead.expire(connection, now_ms - keep.days * _DAY_MS, keep.days, limit, now_ms),
     )
     forget_jobs(connection, {run.job_id for run in old + surplus} | {job_id for (job_id,) in requests})
     return Pruned(logs=tuple(logs), more=not looked_all or any(count >= limit for count in deleted))

@@ -47,6 +47,10 @@ DELETE FROM occurrences WHERE (from_ms, job_id, key) IN (
     WHERE substr(key, 1, 2) = 'm:' AND from_ms < ? ORDER BY from_ms LIMIT ?
 );
 
+-- name: old_replays
+-- Replays are kept as long as their request keys.
+DELETE FROM replays WHERE id IN (SELECT id FROM replays WHERE at_ms < ? ORDER BY id LIMIT ?);
+
 -- name: leaving
 -- Those of the jobs that are deleted, or belonged to an ad-hoc run, and to which nothing refers any more.
 SELECT j.id FROM json_each(?) ids CROSS JOIN jobs j ON j.id = ids.value

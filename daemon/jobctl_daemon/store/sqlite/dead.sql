@@ -1,0 +1,56 @@
+-- name: page
+-- Dead letters that match, newest death first, after a place.
+SELECT f.* FROM runs r CROSS JOIN jobs j ON j.id = r.job_id CROSS JOIN active_facts f ON f.id = r.id
+WHERE r.state = 'dead'
+  AND (:ids IS NULL OR r.id IN (SELECT value FROM json_each(:ids)))
+  AND (:owner_id IS NULL OR r.owner_id = :owner_id)
+  AND (:job_id IS NULL OR r.job_id = :job_id)
+  AND (:failure_class IS NULL OR r.failure_class = :failure_class)
+  AND (:fingerprint IS NULL OR r.fingerprint = :fingerprint)
+  AND (:since_ms IS NULL OR r.ended_ms >= :since_ms) AND (:until_ms IS NULL OR r.ended_ms < :until_ms)
+  AND (:q IS NULL OR instr(lower(j.name || ' ' || coalesce(r.reason, '') || ' ' || coalesce(r.error, '')), lower(:q)) > 0)
+  AND (r.ended_ms, r.id) < (:before_ms, :before_id)
+ORDER BY r.ended_ms DESC, r.id DESC LIMIT :limit;
+
+-- name: matching
+-- The ids of dead letters that match, oldest death first.
+SELECT r.id FROM runs r CROSS JOIN jobs j ON j.id = r.job_id
+WHERE r.state = 'dead'
+  AND (:ids IS NULL OR r.id IN (SELECT value FROM json_each(:ids)))
+  AND (:owner_id IS NULL OR r.owner_id = :owner_id)
+  AND (:job_id IS NULL OR r.job_id = :job_id)
+  AND (:failure_class IS NULL OR r.failure_class = :failure_class)
+  AND (:fingerprint IS NULL OR r.fingerprint = :fingerprint)
+  AND (:since_ms IS NULL OR r.ended_ms >= :since_ms) AND (:until_ms IS NULL OR r.ended_ms < :until_ms)
+  AND (:q IS NULL OR instr(lower(j.name || ' ' || coalesce(r.reason, '') || ' ' || coalesce(r.error, '')), lower(:q)) > 0)
+ORDER BY r.ended_ms, r.id LIMIT :limit;
+
+-- name: groups
+-- Dead letters that failed in the same way, the largest group first; the bare columns are those of the newest.
+SELECT r.fingerprint, count(*), json_group_array(DISTINCT j.name), r.failure_class, r.reason, r.error,
+       min(r.ended_ms), max(r.ended_ms), sum(r.replays), r.id
+FROM runs r CROSS JOIN jobs j ON j.id = r.job_id
+WHERE r.state = 'dead'
+  AND (:ids IS NULL OR r.id IN (SELECT value FROM json_each(:ids)))
+  AND (:owner_id IS NULL OR r.owner_id = :owner_id)
+  AND (:job_id IS NULL OR r.job_id = :job_id)
+  AND (:failure_class IS NULL OR r.failure_class = :failure_class)
+  AND (:fingerprint IS NULL OR r.fingerprint = :fingerprint)
+  AND (:since_ms IS NULL OR r.ended_ms >= :since_ms) AND (:until_ms IS NULL OR r.ended_ms < :until_ms)
+  AND (:q IS NULL OR instr(lower(j.name || ' ' || coalesce(r.reason, '') || ' ' || coalesce(r.error, '')), lower(:q)) > 0)
+GROUP BY r.fingerprint ORDER BY count(*) DESC, max(r.ended_ms) DESC LIMIT :limit;
+
+-- name: facts
+-- Dead letters, with what ends or replays them.
+SELECT r.id, r.job_id, r.owner_id, r.key, r.outcome, r.failure_class, r.reason, r.started_ms, r.exit_code, r.signal,
+       r.error, r.fingerprint, r.replays, j.name, j.version, j.queue, j.priority, j.deleted_ms
+FROM json_each(?) ids CROSS JOIN runs r ON r.id = ids.value JOIN jobs j ON j.id = r.job_id
+WHERE r.state = 'dead' ORDER BY ids.key;
+
+-- name: surplus
+-- The dead letters of a job beyond the newest so many.
+SELECT id FROM runs WHERE job_id = ? AND state = 'dead' ORDER BY id DESC LIMIT -1 OFFSET ?;
+
+-- name: expired
+-- Dead letters that nobody has looked after for too long.
+SELECT id FROM runs WHERE state = 'dead' AND ended_ms < ? ORDER BY ended_ms LIMIT ?;

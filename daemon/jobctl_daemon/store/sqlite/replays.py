@@ -1,0 +1,131 @@
+"""Replays: dead letters run again, under the same id and key with a higher fence."""
+
+import sqlite3
+from typing import Any, NamedTuple
+
+from jobctl.errors import Conflict, InternalError
+from jobctl.model import Replayed
+from jobctl_daemon.rows import Caller, DeadFilter, Replay, Request
+from jobctl_daemon.store.sqlite import columns, dead, events, owners, requests
+from jobctl_daemon.store.sqlite.columns import text
+from jobctl_daemon.store.sqlite.statements import load
+
+SQL = load("replays")
+
+_AT_ONCE, _IN_TURN = 0, 2
+
+
+class _Back(NamedTuple):
+    """A row of the statement `put_back`."""
+
+    id: int
+    job_id: int
+    owner_id: int
+    key: str
+    reason: str | None
+    name: str
+
+
+def replay(
+    connection: sqlite3.Connection,
+    caller: Caller,
+    wanted: DeadFilter,
+    how: Replay,
+    now_ms: int,
+    request: Request | None,
+) -> Replayed:
+    """All of them in this transaction. The same request key answers what it answered before."""
+    owner_id = owners.known(connection, caller)
+    made = requests.made_before(connection, owner_id, request)
+    if made is not None:
+        return _answered(connection, made.batch)
+    ids = dead.matching(connection, caller, wanted)
+    if len(ids) > 1 and not how.force:
+        _must_promise(connection, ids)
+    batch = _begin(connection, owner_id, how, now_ms)
+    letters = dead.letters(connection, ids)
+    for place, letter in enumerate(letters):
+        connection.execute(SQL.replay, _columns(letter, how, batch, place, now_ms))
+    events.append(connection, [_change(letter, how, now_ms) for letter in letters])
+    known = {letter.id for letter in letters}
+    asked = sorted(set(wanted.ids or ()) - known)
+    skipped = [{"id": run_id, "reason": _why_not(connection, caller, run_id)} for run_id in asked]
+    connection.execute(SQL.answer, (text([letter.id for letter in letters]), text(skipped), batch))
+    requests.remember(connection, owner_id, request, requests.Made(0, None, batch), now_ms)
+    return Replayed(batch=batch, replayed=[letter.id for letter in letters], skipped=skipped)
+
+
+def go_on(connection: sqlite3.Connection, batch: int, run_id: int, now_ms: int, *, died: bool) -> None:
+    """A run of a replay has ended: the next one's turn comes, or the rest is put back."""
+    row = connection.execute(SQL.pace, (batch,)).fetchone()
+    if row is None or not row[1]:
+        return
+    if died:
+        _put_back(connection, batch, run_id, now_ms)
+        return
+    following = connection.execute(SQL.next_of_batch, (batch,)).fetchone()
+    if following is not None:
+        run_id, job_id, owner_id, name = following
+        connection.execute(SQL.its_turn, (now_ms + row[0], run_id))
+        data = text({"name": name, "turn": True})
+        events.append(connection, [(now_ms, "run.scheduled", owner_id, job_id, run_id, data)])
+
+
+def _put_back(connection: sqlite3.Connection, batch: int, run_id: int, now_ms: int) -> None:
+    rows = sorted(map(_Back._make, connection.execute(SQL.put_back, (batch,))))
+    changes = []
+    for row in rows:
+        facts = {"name": row.name, "key": row.key, "reason": row.reason, "put_back": f"run {run_id} died again"}
+        changes.append((now_ms, "run.dead", row.owner_id, row.job_id, row.id, text(facts)))
+    events.append(connection, changes)
+
+
+def _must_promise(connection: sqlite3.Connection, ids: list[int]) -> None:
+    row = connection.execute(SQL.failing_again, (text(ids),)).fetchone()
+    if row is not None:
+        raise Conflict(
+            f"replays of the failure {row[0]} have died again {row[1]} times",
+            "mend the cause and replay one of them first, or use force",
+            details={"fingerprint": row[0], "replays": row[1]},
+        )
+
+
+def _begin(connection: sqlite3.Connection, owner_id: int, how: Replay, now_ms: int) -> int:
+    row = {"owner_id": owner_id, "now_ms": now_ms, "by": how.by, "pace_ms": how.pace_ms, "stop": how.stop_on_failure}
+    batch = connection.execute(SQL.put, row).lastrowid
+    assert batch is not None
+    return batch
+
+
+def _columns(letter: dead.Letter, how: Replay, batch: int, place: int, now_ms: int) -> dict[str, Any]:
+    in_turn = how.stop_on_failure
+    return {
+        "run_id": letter.id,
+        "due_ms": now_ms if in_turn else now_ms + place * how.pace_ms,
+        "waits": _IN_TURN if in_turn and place else _AT_ONCE,
+        "batch": batch,
+        "version": letter.version if how.current else None,
+        "execution": None if how.execution is None else text(how.execution),
+        "queue": letter.queue,
+        "priority": letter.priority,
+        "by": how.by,
+    }
+
+
+def _change(letter: dead.Letter, how: Replay, now_ms: int) -> events.Change:
+    facts = {"name": letter.name, "key": letter.key, "by": how.by, "replays": letter.replays + 1}
+    return (now_ms, "run.replayed", letter.owner_id, letter.job_id, letter.id, text(facts))
+
+
+def _why_not(connection: sqlite3.Connection, caller: Caller, run_id: int) -> str:
+    row = connection.execute(SQL.state_of, {"run_id": run_id}).fetchone()
+    if row is None or owners.scope(connection, caller) not in (None, row[1]):
+        return "there is no such run"
+    return f"it is {row[0]}"
+
+
+def _answered(connection: sqlite3.Connection, batch: int | None) -> Replayed:
+    row = connection.execute(SQL.get, (batch,)).fetchone()
+    if row is None:
+        raise InternalError(f"the replay {batch} is not kept")
+    return Replayed(batch=row[0], replayed=columns.listed(row[1]), skipped=columns.listed(row[2]))

@@ -1,0 +1,52 @@
+-- name: put
+-- A replay, as it was asked for and answered.
+INSERT INTO replays (owner_id, at_ms, by, pace_ms, stop_on_failure, replayed, skipped)
+VALUES (:owner_id, :now_ms, :by, :pace_ms, :stop, '[]', '[]');
+
+-- name: answer
+-- What came of it.
+UPDATE replays SET replayed = ?, skipped = ? WHERE id = ?;
+
+-- name: get
+-- A replay of before.
+SELECT id, replayed, skipped FROM replays WHERE id = ?;
+
+-- name: pace
+-- How a replay goes on.
+SELECT pace_ms, stop_on_failure FROM replays WHERE id = ?;
+
+-- name: failing_again
+-- Failures of which two replays have died again.
+SELECT fingerprint, sum(replays) FROM runs
+WHERE id IN (SELECT value FROM json_each(?)) AND state = 'dead' GROUP BY fingerprint HAVING sum(replays) >= 2 LIMIT 1;
+
+-- name: state_of
+-- What a run is that is no dead letter.
+SELECT state, owner_id FROM runs WHERE id = :run_id
+UNION ALL
+SELECT state, owner_id FROM history WHERE id = :run_id LIMIT 1;
+
+-- name: replay
+-- Dead → scheduled: same id, same key, the fence goes on from where it is; the budgets are fresh.
+UPDATE runs SET state = 'scheduled', due_ms = :due_ms, waits = :waits, by_hand = 1, failures = 0, losses = 0,
+                returns = 0, probe = 0, replays = replays + 1, batch = :batch, version = coalesce(:version, version),
+                execution = CASE WHEN :version IS NOT NULL AND :execution IS NULL THEN NULL
+                                 ELSE coalesce(:execution, execution) END,
+                queue = :queue, priority = :priority, started_ms = NULL, claimed_ms = NULL,
+                note = 'replayed by ' || :by
+WHERE id = :run_id AND state = 'dead';
+
+-- name: next_of_batch
+-- The next run of a replay that goes one after another.
+SELECT id, job_id, owner_id, (SELECT name FROM jobs WHERE id = job_id) FROM runs
+WHERE batch = ? AND batch IS NOT NULL AND waits > 0 AND waits = 2 ORDER BY id LIMIT 1;
+
+-- name: its_turn
+-- Its turn has come.
+UPDATE runs SET waits = 0, due_ms = ? WHERE id = ?;
+
+-- name: put_back
+-- The rest of a replay that is broken off: dead as before.
+UPDATE runs SET state = 'dead', waits = 0, replays = replays - 1, batch = NULL
+WHERE batch = ? AND batch IS NOT NULL AND waits > 0 AND waits = 2
+RETURNING id, job_id, owner_id, key, reason, (SELECT name FROM jobs WHERE id = job_id);
