@@ -16,6 +16,8 @@ _SBIN: Final = "/usr/sbin:/usr/bin:/sbin:/bin"
 _DISK_BYTES_MIN: Final = 200_000_000
 _DISK_PART_MIN: Final = 0.05
 _SKEW_MS_MAX: Final = 2_000
+_NAMED_MAX: Final = 5
+_SYNCHRONISE: Final = "let a time service set it: timedatectl set-ntp true, or chrony"
 
 
 class Finding(NamedTuple):
@@ -45,6 +47,7 @@ def examine(session: Session) -> list[Finding]:
         *_reboot(status),
         *_services(status),
         *_job_states(status),
+        *_telling(session, status, jobs),
         *_commands(session, jobs),
         *_doubles(session, jobs),
         *_path(session),
@@ -67,6 +70,8 @@ def _clock(session: Session, status: dict[str, Any]) -> Iterator[Finding]:
         yield Finding(
             "clock", BAD, f"the daemon's clock is {skew_ms / 1000:.1f} s away from this one", "is it overloaded?"
         )
+    elif (status.get("clock") or {}).get("synchronised") is False:
+        yield Finding("clock", WARN, "the host's clock is not synchronised: times may be wrong, and jump", _SYNCHRONISE)
     else:
         yield Finding("clock", "ok", "the daemon and this program see the same time")
 
@@ -134,6 +139,27 @@ def _job_states(status: dict[str, Any]) -> Iterator[Finding]:
     for word in ("failed", "parked"):
         if status["jobs"][word]:
             yield Finding("jobs", BAD, f"{status['jobs'][word]} {word}", f"jobctl ls --state {word}")
+    if status.get("quarantined"):
+        text = f"{status['quarantined']} quarantined after too many dead letters in a row"
+        yield Finding("jobs", BAD, text, "jobctl ls --state quarantined; jobctl resume JOB")
+    if status.get("skipping"):
+        yield Finding("jobs", WARN, f"{status['skipping']} skipped again and again", "jobctl ls --state skipping")
+    dead = status.get("dead") or {}
+    if dead.get("total"):
+        yield Finding("dead letters", WARN, f"{dead['total']} to be replayed or given up", "jobctl dlq ls")
+
+
+def _telling(session: Session, status: dict[str, Any], jobs: Iterable[dict[str, Any]]) -> Iterator[Finding]:
+    """Whether anybody hears of failures, and could."""
+    from jobctl.cli.slips import has_sendmail, tells_by_mail
+
+    mailing = [job["name"] for job in jobs if tells_by_mail(job.get("notify"))]
+    if mailing and not has_sendmail(session.world.environ):
+        text = f"{', '.join(mailing[:_NAMED_MAX])} would tell by mail, and there is no sendmail on this host"
+        yield Finding("notify", BAD, text, "install one, or jobctl edit JOB --notify exec:COMMAND")
+    if status.get("untold"):
+        text = f"{status['untold']} of {status['jobs']['total']} jobs tell nobody when they fail"
+        yield Finding("notify", "note", text, "jobctl edit JOB --notify mail, or exec:COMMAND")
 
 
 def _commands(session: Session, jobs: Iterable[dict[str, Any]]) -> Iterator[Finding]:

@@ -67,12 +67,12 @@ def verb(
     client = session.reader() if dry_run else session.writer()
     job = find_job(client, which)
     patch = patch_of(session, options, cleared, job)
-    answer = _foretold(client, job, patch)
+    answer = draft.told(lambda: _foretold(client, job, patch))
     _show(session, job, answer, how)
     if not dry_run and answer["changes"]:
         if not yes and session.world.interactive() and _asked(session, "apply? [Y/n]", "yn") != "y":
             raise Conflict("nothing was changed", "answer y, or say --yes")
-        job = _changed(client, job, patch)
+        job = draft.told(lambda: _changed(client, job, patch))
     _tell(session, job, answer, how)
 
 
@@ -120,7 +120,9 @@ def _edited(session: Session, client: Client, job: Json, before: str, after: str
     except (InvalidInput, Conflict) as error:
         if not asks or client.job(job["id"])["rev"] != job["rev"]:
             raise
-        session.render.error(error.message, [("try", error.hint)])
+        field = str(error.details.get("field") or "")
+        where = f"{field}: " if field and field not in error.message else ""
+        session.render.error(f"{where}{error.message}", [("try", error.hint)])
         if _asked(session, "edit it again, or quit? [E/q]", "eq") == "e":
             return False
         raise Conflict("nothing was changed", "edit it again: jobctl edit JOB") from error
@@ -146,11 +148,11 @@ def _asked(session: Session, question: str, letters: str) -> str:
 
 def _foretold(client: Client, job: Json, patch: Json) -> Json:
     """What would come of it; `Conflict` when it is no longer what was looked at."""
-    return draft.told(lambda: client.preview_edit(job["id"], patch, job["rev"]))
+    return client.preview_edit(job["id"], patch, job["rev"])
 
 
 def _changed(client: Client, job: Json, patch: Json) -> Json:
-    return draft.told(lambda: client.edit_job(job["id"], patch, job["rev"]))
+    return client.edit_job(job["id"], patch, job["rev"])
 
 
 def _show(session: Session, job: Json, answer: Json, how: How) -> None:

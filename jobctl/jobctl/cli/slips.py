@@ -135,12 +135,22 @@ def _untold(body: Body) -> Iterator[str]:
 
 
 def _no_mail(body: Body, environ: Mapping[str, str]) -> Iterator[str]:
-    mail = next((way for way in body.get("notify") or () if way.partition(":")[0] == "mail"), None)
-    if mail and which("sendmail", path=f"{_SENDMAIL}:{environ.get('PATH', '')}") is None:
+    mail = tells_by_mail(body.get("notify"))
+    if mail and not has_sendmail(environ):
         yield (
             f"--notify {mail}: there is no sendmail on this host, in /usr/sbin or on PATH: nothing can be sent; "
             "install one, or use --notify exec:COMMAND"
         )
+
+
+def tells_by_mail(destinations: Sequence[str] | None) -> str | None:
+    """The first destination that needs sendmail."""
+    return next((way for way in destinations or () if way.partition(":")[0] == "mail"), None)
+
+
+def has_sendmail(environ: Mapping[str, str]) -> bool:
+    """Where the daemon looks for it: on PATH, and where it always was."""
+    return which("sendmail", path=f"{_SENDMAIL}:{environ.get('PATH', '')}") is not None
 
 
 def _interval_ms(plan: Body) -> int | None:

@@ -1,0 +1,34 @@
+"""`doctor` on failures: what waits for somebody, and whether anybody would hear of it."""
+
+from typing import Any
+
+import pytest
+
+from jobctl.cli import slips
+from unit.cli.conftest import Cli
+from unit.client.fake_daemon import FakeDaemon
+
+
+@pytest.mark.parametrize(
+    ("status", "level", "said"),
+    [
+        ({"quarantined": 1}, "bad", "1 quarantined after too many dead letters in a row"),
+        ({"skipping": 2}, "warn", "2 skipped again and again"),
+        ({"dead": {"total": 3, "newest_at": None}}, "warn", "3 to be replayed or given up"),
+        ({"untold": 1}, "note", "1 of 1 jobs tell nobody when they fail"),
+        ({"clock": {"synchronised": False}}, "warn", "the host's clock is not synchronised: times may be wrong"),
+    ],
+)
+def test_what_waits_for_somebody(cli: Cli, daemon: FakeDaemon, status: dict[str, Any], level: str, said: str) -> None:
+    found = {item["text"]: item["level"] for item in cli("doctor", "--json").json()["items"]}
+    assert not any(text.startswith(said) for text in found)
+    daemon.status |= {**status, "now": "2026-11-29T02:12:41Z"}
+    found = {item["text"]: item["level"] for item in cli("doctor", "--json").json()["items"]}
+    assert [found[text] for text in found if text.startswith(said)] == [level]
+
+
+def test_mail_that_nobody_would_send(cli: Cli, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slips, "_SENDMAIL", "/nonexistent")
+    daemon.jobs[0]["notify"] = ["exec:page", "mail:ana@example.org"]
+    result = cli("doctor", PATH="/nonexistent")
+    assert (result.code, "backup would tell by mail, and there is no sendmail" in result.out) == (1, True)
