@@ -23,6 +23,8 @@ def show_changes(
     """`answer` is that of a dry run; `job` is what it would change. `aside`: on stderr, where a person is asked."""
     render = session.render
     facts = [*_changes(answer["changes"]), *_fires(session, job, answer)]
+    held = describe.held(answer["job"], session.viewer)
+    facts += [("held", f"{held}: nothing starts until that ends")] if held else []
     if aside:
         for label, text in facts if session.world.interactive() else ():
             render.word(f"  {label}  {text}")

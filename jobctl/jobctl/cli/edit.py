@@ -51,7 +51,8 @@ def verb(
 ) -> None:
     """Change a job by options, or all of it in an editor. What changes and the next fires are shown first.
 
-    A changed schedule counts from now on; a run that is running goes on as it was.
+    A changed schedule counts from now on; a run that is running goes on as it was. --env adds variables; other lists
+    are replaced.
     """
     session: Session = ctx.obj
     which = _one(words or [])
@@ -157,7 +158,7 @@ def _changed(client: Client, job: Json, patch: Json) -> Json:
 
 def _show(session: Session, job: Json, answer: Json, how: How) -> None:
     if not answer["changes"]:
-        session.render.word(f"nothing {'would be' if how.dry_run else 'was'} changed: {job['name']} is so already")
+        session.render.word(f"nothing {'would be' if how.dry_run else 'was'} changed: {job['name']} is as you want it")
         return
     from jobctl.cli.changed import show_changes
     from jobctl.cli.document import written

@@ -139,6 +139,14 @@ def test_a_dry_run_only_shows(cli: Cli, daemon: FakeDaemon) -> None:
     assert not sent(daemon)
 
 
+def test_of_a_paused_job_the_times_are_those_of_its_schedule(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.jobs[0] |= {"paused": True, "paused_by": "ana"}
+    assert (
+        "held   paused by ana: nothing starts until that ends"
+        in cli("edit", "backup", "--grace", "5s", "--dry-run").out
+    )
+
+
 def test_for_programs_it_prints_the_job(cli: Cli, daemon: FakeDaemon) -> None:
     assert cli("edit", "backup", "--grace", "5s", "--json").json()["grace"] == 5
     assert cli("edit", "backup", "--grace", "6s", "-q").out == "1\n"
@@ -148,7 +156,7 @@ def test_for_programs_it_prints_the_job(cli: Cli, daemon: FakeDaemon) -> None:
 def test_what_is_so_already_is_not_sent(cli: Cli, daemon: FakeDaemon) -> None:
     result = cli("edit", "backup", "--nice", "0")
     assert (result.code, result.out, sent(daemon)) == (0, "", [])
-    assert "nothing was changed: backup is so already" in result.err
+    assert "nothing was changed: backup is as you want it" in result.err
 
 
 def test_it_is_of_the_revision_that_was_shown(cli: Cli, daemon: FakeDaemon) -> None:
