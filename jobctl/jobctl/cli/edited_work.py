@@ -20,7 +20,7 @@ def as_text(work: Json, about: list[str]) -> str:
     lines = [f"# {line}" for line in about]
     lines += [f"{name} = {_value(plain[name])}" for name in ("command", "shell") if plain[name] is not None]
     lines += [f"stdin = {_value(plain['stdin'] or '')}", f"cwd = {_value(plain['cwd'] or '')}", "", "[env]"]
-    lines += [f"{_string(name)} = {_string(value)}" for name, value in (plain["env"] or {}).items()]
+    lines += [f"{_key(name)} = {_string(value)}" for name, value in (plain["env"] or {}).items()]
     return "\n".join(lines) + "\n"
 
 
@@ -78,6 +78,10 @@ def _read(text: str) -> Json:
 
 def _value(value: str | list[str]) -> str:
     return _string(value) if isinstance(value, str) else "[" + ", ".join(map(_string, value)) + "]"
+
+
+def _key(name: str) -> str:
+    return name if name.isascii() and name.replace("_", "a").isalnum() else _string(name)
 
 
 def _string(text: str) -> str:

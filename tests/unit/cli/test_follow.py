@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobctl.cli import following, patience
+from jobctl.cli import follow, following, patience
 from jobctl.cli.logview import Position
 from jobctl.cli.tail import tail_offset
 from jobctl.client.sync import Client
 from jobctl.client.transport import UnixTransport
 from unit.cli.conftest import Cli
-from unit.client.fake_daemon import Answer, Asked, FakeDaemon, problem, run
+from unit.client.fake_daemon import Answer, Asked, FakeDaemon, dead, problem, run
 
 LOG = b"".join(b"line %d\n" % number for number in range(200))
 
@@ -284,3 +284,70 @@ def test_words_begin_on_a_line_of_their_own(cli: Cli, daemon: FakeDaemon) -> Non
     result = cli("run", "backup", "-f")
     assert result.raw == b"no newline"
     assert result.err == "run 104 of backup\n\nrun 104 of backup: ok after 41s\n"
+
+
+class Retrying:
+    """A run whose first two attempts fail; each look brings it one step further."""
+
+    def __init__(self, daemon: FakeDaemon) -> None:
+        plain = run(104, daemon.jobs[0], finished_at=None, max_attempts=3, fence=1)
+        waits = {"state": "ready", "class": "exit_code", "outcome": "exit_code", "reason": "exit 1", "exit_code": None,
+                 "started_at": None, "due_at": "2026-11-29T02:12:43Z"}  # fmt: skip
+        self.steps = [
+            plain | {"state": "running", "attempt": 1},
+            plain | waits | {"attempt": 1},
+            plain | {"state": "running", "attempt": 2},
+            plain | waits | {"attempt": 2},
+            plain | {"state": "succeeded", "attempt": 3, "finished_at": "2026-11-29T02:12:50Z"},
+        ]
+        self.shown: list[str | None] = []
+        daemon.runs.insert(0, self.steps[0])
+        daemon.override("GET", "/v1/runs/104", self)
+        daemon.override("GET", "/v1/runs/104/log", self.log)
+
+    def __call__(self, asked: Asked, match: object) -> Answer:
+        return Answer(200, self.steps[0] if len(self.steps) == 1 else self.steps.pop(0))
+
+    def log(self, asked: Asked, match: object) -> Answer:
+        number = asked.query.get("attempt", "1")
+        self.shown.append(number)
+        headers = {"Jobctl-Log-Complete": "1", "Jobctl-Log-Attempt": number, "Jobctl-Log-Size": "10"}
+        return Answer(200, f"attempt {number}\n".encode(), headers)
+
+
+def test_a_run_is_followed_from_attempt_to_attempt(
+    cli: Cli, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow, "_POLL_S", 0)
+    retrying = Retrying(daemon)
+    result = cli("log", "104", "-f")
+    assert result.out == "attempt 1\nattempt 2\nattempt 3\n"
+    assert retrying.shown == ["1", "2", "3"]
+    assert "attempt 2\n" in result.err
+
+
+def test_one_attempt_alone(cli: Cli, daemon: FakeDaemon) -> None:
+    Retrying(daemon)
+    assert cli("log", "104", "-f", "--attempt", "1").out == "attempt 1\n"
+    assert cli("log", "104", "--attempt", "2").out == "attempt 2\n"
+
+
+def test_waiting_for_a_retry_is_said(cli: Cli, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "_POLL_S", 0)
+    retrying = Retrying(daemon)
+    retrying.steps[1:2] = [retrying.steps[1]] * 20
+    said = "run 104 of backup failed: exit 1; retry 1 of 2 is due in 2s, 03:12:43 CET\n"
+    assert said in cli("log", "104", "-f").err
+
+
+def test_a_dead_letter_is_over(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.runs.append(dead(90, daemon.jobs[0], exit_code=7))
+    result = cli("wait", "90")
+    assert (result.code, result.out) == (7, "run 90 of backup: dead: exit 7\n")
+
+
+def test_the_log_of_a_run_that_waits_for_its_retry(cli: Cli, daemon: FakeDaemon) -> None:
+    waits = {"state": "ready", "class": "exit_code", "outcome": "exit_code", "started_at": None, "finished_at": None}
+    daemon.runs.insert(0, run(104, daemon.jobs[0], **waits))
+    daemon.logs[104] = b"so far\n"
+    assert cli("log", "104").out == "so far\n"

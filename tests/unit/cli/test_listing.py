@@ -9,7 +9,7 @@ import pytest
 from jobctl.cli import checks
 from jobctl.cli.width import width
 from unit.cli.conftest import Cli
-from unit.client.fake_daemon import Answer, Asked, FakeDaemon, job, run
+from unit.client.fake_daemon import Answer, FakeDaemon, attempt, dead, job, queue, run
 
 HOSTILE = ["\x1b]52;c;aGk=\x07", "[/x]", "日本語のジョブ", "a\u202eb", "x" * 300, "line\nbreak", "\x9b2J"]
 
@@ -29,6 +29,25 @@ def test_ls_on_a_terminal_has_colour_and_a_sum(cli: Cli) -> None:
     result = cli("ls", terminal=True, COLUMNS="100", TERM="xterm")
     assert "\x1b[31mFAILED\x1b[0m" in result.out
     assert result.err == "3 jobs: 1 failed, 1 running\n"
+
+
+def test_ls_marks_what_is_held_and_what_died(cli: Cli, daemon: FakeDaemon) -> None:
+    last = daemon.jobs[0]["last_run"] | {"state": "dead"}
+    held = {"state": "paused", "paused": True, "suspended_by": "job", "paused_since": "2026-11-29T01:12:41Z"}
+    daemon.jobs = [
+        job(1, "bad", state="failed", last_run=last, dead=3, skipping=4),
+        job(2, "mail", state="paused", suspended_by="queue", queue="smtp", next_run_at=None),
+        job(3, "sick", quarantined=True, paused_why="5 dead letters in a row", dead=5, next_run_at=None, **held),
+        job(4, "some", state="paused", suspended_by="daemon", next_run_at=None),
+    ]
+    assert [line.split("  ")[-1].strip() for line in cli("ls").out.splitlines()[1:]] == [
+        "dead: exit 1, 12m00s ago, 3 dead", "held: its queue smtp is paused",
+        "quarantined 1h00m ago: 5 dead letters in a row", "held: the daemon is paused",
+    ]  # fmt: skip
+    assert cli("ls").out.splitlines()[3].startswith("QUARANTINED  sick")
+    assert "8 dead letters, 1 skipping" in cli("ls", terminal=True).err
+    for state, names in (("dead", "bad\nsick\n"), ("quarantined", "sick\n"), ("skipping", "bad\n")):
+        assert cli("ls", "--state", state, "-o", "name").out == names
 
 
 @pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
@@ -53,11 +72,18 @@ def test_a_narrow_terminal_is_not_overrun(cli: Cli, daemon: FakeDaemon, verb: st
 
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)
 @pytest.mark.parametrize("argv", [("ls",), ("ls", "-o", "wide"), ("show", "1"), ("runs",), ("show", "101", "--run"),
-                                  ("why", "1"), ("pause", "1"), ("rm", "1", "--yes"), ("log", "1")])  # fmt: skip
+                                  ("why", "1"), ("pause", "1"), ("rm", "1", "--yes"), ("log", "1"), ("dlq", "ls"),
+                                  ("dlq", "ls", "--runs", "-o", "wide"), ("dlq", "show", "90"), ("queue", "ls"),
+                                  ("retry", "90"), ("skip", "1"), ("resume", "1"), ("status",), ("dlq", "replay", "90"),
+                                  ("__complete", "dlq", "show", "")])  # fmt: skip
 def test_hostile_names_do_nothing(cli: Cli, daemon: FakeDaemon, name: str, argv: tuple[str, ...]) -> None:
     daemon.jobs = [job(1, name, note=name, target={"shell": name}, error=name, tags=[name], env={"A": name})]
+    daemon.runs.append(dead(90, daemon.jobs[0], key=name, fingerprint=name))
     for item in daemon.runs:
-        item |= {"job": name, "job_id": 1, "reason": name}
+        item |= {"job": name, "job_id": 1, "reason": name, "error": name}
+    daemon.logs[90] = name.encode()
+    daemon.queues = [queue(name, paused=True, paused_why=name, paused_by=name)]
+    daemon.status |= {"warnings": [name], "paused": queue("", paused=True, paused_why=name)}
     daemon.ledger = [
         {"from": "2026-11-29T02:00:00Z", "to": "2026-11-29T02:00:00Z", "count": 1, "run_id": None, "reason": "paused",
          "detail": name, "recorded_at": "2026-11-29T02:00:00Z"},
@@ -67,7 +93,7 @@ def test_hostile_names_do_nothing(cli: Cli, daemon: FakeDaemon, name: str, argv:
         shown = result.out + result.err
         assert result.code in (0, 3), shown
         assert not any(char in shown for char in "\x1b\x07\x9b\u202e")
-        assert "line\nbreak" not in shown
+        assert "line\nbreak" not in shown or argv[:2] == ("dlq", "show")  # a log has lines
 
 
 def test_names_for_scripts(cli: Cli) -> None:
@@ -106,6 +132,48 @@ def test_show_a_job(cli: Cli) -> None:
         assert text in shown
 
 
+def test_show_a_job_that_goes_wrong(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.jobs[0] |= {"dead": 2, "skipping": 3, "notify": ["mail"], "limit": 2, "queue": "batch", "priority": -5,
+                       "quarantined": True, "paused": True, "paused_why": "5 dead letters in a row"}  # fmt: skip
+    shown = cli("show", "backup").out
+    for text in ("backup   QUARANTINED   id 1", "held       quarantined: 5 dead letters in a row",
+                 "retries 3 (10s, ×2, cap 1h)", "at most 2 at once", "queue batch", "priority -5", "told       mail",
+                 "2 dead letters: jobctl dlq ls backup", "3 occurrences in a row: jobctl why backup"):  # fmt: skip
+        assert text in shown
+
+
+ATTEMPTS = [
+    {"attempt": 1, "exit_code": 1, "class": "exit_code", "ended_at": "2026-11-29T02:00:01Z"},
+    {"attempt": 2, "exit_code": None, "signal": 9, "class": "signal", "started_at": "2026-11-29T02:00:11.500Z",
+     "ended_at": "2026-11-29T02:00:12Z"},
+]  # fmt: skip
+
+
+def test_show_a_run_that_waits_for_its_retry(cli: Cli, daemon: FakeDaemon) -> None:
+    waiting = {"state": "ready", "class": "signal", "outcome": "signal", "reason": "ended by signal 9 (SIGKILL)",
+               "attempt": 2, "max_attempts": 4, "due_at": "2026-11-29T02:12:53Z", "started_at": None,
+               "finished_at": None, "exit_code": None}  # fmt: skip
+    daemon.runs.insert(0, run(104, daemon.jobs[0], **waiting))
+    tries = [attempt(daemon.runs[0], **({"started_at": "2026-11-29T02:00:00Z"} | one)) for one in ATTEMPTS]
+    daemon.override("GET", "/v1/runs/104/attempts", Answer(200, {"schema": 1, "items": tries, "next": None}))
+    shown = cli("show", "104", "--run").out
+    assert shown.startswith("run 104 of backup   retrying\n")
+    for text in ("attempt 1  exit 1 after 1.0s, pid 4242", "attempt 2  SIGKILL after 500ms, 10s after attempt 1",
+                 "next       retry 2 of 3 is due in 12s, 03:12:53 CET", "now: jobctl retry 104"):  # fmt: skip
+        assert text in shown
+    assert "retrying" in cli("runs").out
+    assert "run 104 failed: SIGKILL, attempt 2 of 4; retry 2 of 3 is due in 12s" in cli("why", "104").out
+
+
+def test_show_a_run_that_is_dead(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.runs.append(dead(90, daemon.jobs[0], replays=2, retry_of=80))
+    shown = cli("show", "90", "--run").out
+    assert shown.startswith("run 90 of backup   dead: exit 1\n")
+    for text in ("error      disk is full", "replays    2", "again for  run 80", "fence 9",
+                 "jobctl dlq show 90, jobctl dlq replay 90"):  # fmt: skip
+        assert text in shown
+
+
 def test_long_facts_wrap_behind_their_label_on_a_terminal_only(cli: Cli) -> None:
     narrow = cli("show", "backup", terminal=True, COLUMNS="50", NO_COLOR="1").out
     assert all(len(line) <= 50 for line in narrow.splitlines())
@@ -132,19 +200,6 @@ def test_since_looks_back(cli: Cli, daemon: FakeDaemon) -> None:
     assert daemon.asked[-1].query["since"] == "2026-11-29T00:12:41Z"
 
 
-def test_status(cli: Cli, daemon: FakeDaemon) -> None:
-    assert cli().out == cli("status").out
-    assert "comes back after a reboot" in cli("status").out
-    assert cli("status", "--check").code == 0
-    daemon.status |= {"returns_after_reboot": False, "returns_after_reboot_why": "no unit\x1b[31m"}
-    shown = cli("status", terminal=True, TERM="xterm").out
-    assert "\x1b[31mwill NOT come back after a reboot or logout: no unit\\x1b[31m\x1b[0m" in shown
-    daemon.status["jobs"]["failed"] = 2
-    assert cli("status", "--check").code == 1
-    assert "trouble 2 failed: jobctl ls --state failed" in cli("status").out
-    daemon.status["jobs"]["failed"] = 0
-
-
 def test_next_and_explain_need_no_daemon(alone: Cli) -> None:
     result = alone("next", "30 2 * * *", "--tz", "Europe/Berlin", "--from", "2027-03-27", "-n", "3", "--json")
     assert [(item["at"], item["local"], item["note"]) for item in result.json()["items"]] == [
@@ -161,48 +216,6 @@ def test_next_and_explain_need_no_daemon(alone: Cli) -> None:
 def test_next_of_a_job(cli: Cli) -> None:
     assert "Mon 30 Nov 2026 03:00:00 CET" in cli("next", "backup").out
     assert cli("explain", "backup").out.startswith("every day at 03:00   (Europe/Berlin)")
-
-
-def test_why(cli: Cli, daemon: FakeDaemon) -> None:
-    def entry(at: str, to: str | None = None, **changed: object) -> dict[str, object]:
-        plain = {
-            "from": at,
-            "to": to or at,
-            "count": 1,
-            "run_id": None,
-            "reason": None,
-            "detail": None,
-            "recorded_at": at,
-        }
-        return plain | changed
-
-    daemon.ledger = [
-        entry("2026-11-26T02:00:00Z", "2026-11-28T02:00:00Z", count=3, reason="paused"),
-        entry("2026-11-29T01:00:00Z", reason="overlap", detail="run 99 was active"),
-        entry("2026-11-29T02:00:00Z", run_id=101),
-    ]
-    shown = cli("why", "backup").out.splitlines()
-    assert shown[0] == (
-        "Thu 26 Nov 2026 03:00:00 CET to Sat 28 Nov 2026 03:00:00 CET (3×)   skipped: the job was paused"
-    )
-    assert "an earlier run was still active (run 99 was active)" in shown[1]
-    assert "run 101 ended exit 1, started 03:00 CET, late by 0s" in shown[2]
-    assert shown[3].startswith("next: ")
-    assert "run 101" in cli("why", "backup", "--at", "03:00").out
-    assert "the job was added" in cli("why", "backup", "--at", "2026-01-01 03:00").out
-    assert cli("why", "backup", "--at", "2026-11-30 03:00").out.endswith("due then, in the future\n")
-
-
-def test_why_not_due(cli: Cli, daemon: FakeDaemon) -> None:
-    from unit.client.fake_daemon import PREVIEW, Answer, Asked
-
-    def following(asked: Asked, match: object) -> Answer:
-        return Answer(200, PREVIEW if "until" not in asked.query else PREVIEW | {"items": []})
-
-    daemon.override("GET", "/v1/jobs/1/next", following)
-    later = cli("why", "backup", "--at", "2026-12-05 04:00").out
-    assert "not due then; the next is Mon 30 Nov 2026 03:00:00 CET" in later
-    assert "not due then" in cli("why", "backup", "--at", "2026-11-29 01:07").out
 
 
 def test_doctor(cli: Cli, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,7 +283,7 @@ def test_ls_says_what_it_did_not_find(cli: Cli, daemon: FakeDaemon) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "known"), [("ls", "ok, failed"), ("pause", "ok, failed"), ("runs", "scheduled, ready")]
+    ("verb", "known"), [("ls", "ok, failed"), ("pause", "ok, failed"), ("runs", "scheduled, ready, running, dead")]
 )
 def test_a_state_that_does_not_exist(cli: Cli, verb: str, known: str) -> None:
     refused = cli(verb, "--state", "nonsense")
@@ -298,10 +311,15 @@ def test_what_comes_without_a_time(cli: Cli, expression: str, said: str) -> None
 @pytest.mark.parametrize(
     "argv",
     [("ls",), ("next", "30 2 * * *", "--tz", "Europe/Berlin", "--from", "2027-03-26"), ("status",), ("show", "backup"),
-     ("explain", "30 2 * * 1-5", "--tz", "Europe/Berlin")],
+     ("explain", "30 2 * * 1-5", "--tz", "Europe/Berlin"), ("dlq", "ls"), ("dlq", "ls", "--runs"), ("queue", "ls"),
+     ("runs",)],
 )  # fmt: skip
 def test_a_terminal_is_not_overrun(cli: Cli, daemon: FakeDaemon, argv: tuple[str, ...], columns: str) -> None:
     daemon.status["socket"] = "/s"
+    daemon.runs.append(dead(90, daemon.jobs[0], error="a long line of what went wrong, as programs print it"))
+    daemon.queues.append(
+        queue("mail", paused=True, paused_by="ana", paused_why="the provider has been down since noon")
+    )
     shown = cli(*argv, terminal=True, COLUMNS=columns, NO_COLOR="1")
     assert not [line for line in [*shown.out.splitlines(), *shown.err.splitlines()] if len(line) > int(columns)]
     if argv == ("ls",):
@@ -314,52 +332,6 @@ def test_unquoted_and_expanded(cli: Cli, tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "a").touch()
     refused = cli("next", "0", "3", "a", "b", "a", "b", "a", "b")
     assert (refused.code, "in quotes" in refused.err) == (2, True)
-
-
-def test_why_nothing_was_due_and_what_was_around(cli: Cli, daemon: FakeDaemon) -> None:
-    def entry(at: str, run_id: int) -> dict[str, object]:
-        return {"from": at, "to": at, "count": 1, "run_id": run_id, "reason": None, "detail": None, "recorded_at": at}
-
-    entries = [entry("2026-11-28T14:00:00Z", 101), entry("2026-11-29T02:00:00Z", 102)]
-
-    def ledger(asked: Asked, _match: object) -> Answer:
-        begin, end = asked.query["from"], asked.query.get("to", "9")
-        items = [item for item in entries if begin <= str(item["from"]) <= end]
-        return Answer(200, {"schema": 1, "items": items, "next": None})
-
-    daemon.jobs[0]["created_at"] = "2026-11-01T00:00:00Z"
-    daemon.override("GET", "/v1/jobs/1/ledger", ledger)
-    daemon.override("GET", "/v1/jobs/1/next", Answer(200, {"words": "", "items": []}))
-    shown = cli("why", "backup", "--at", "2026-11-28 20:00").out.splitlines()
-    assert "not due then" in shown[0]
-    assert shown[1].startswith("before: Sat 28 Nov 2026 15:00:00 CET   run 101 ended exit 1")
-    assert shown[2].startswith("after: Sun 29 Nov 2026 03:00:00 CET   run 102 ended ok")
-
-
-def test_why_of_a_run(cli: Cli, daemon: FakeDaemon) -> None:
-    gone = job(900, "sleep")
-    cancelled = {"state": "cancelled", "outcome": "cancelled", "class": "cancelled"}
-    daemon.runs += [
-        run(99, gone, reason="it was cancelled", **cancelled),
-        run(98, gone, reason="cancelled by ana", **cancelled),
-    ]
-    assert "run 99 was cancelled, started 03:00 CET" in cli("why", "99").out
-    assert "run 99 was cancelled" in cli("why", "sleep").out
-    assert "run 98 was cancelled by ana" in cli("why", "98").out
-    assert cli("why", "997").code == 3
-
-
-def test_late_in_words_and_no_reason_twice(cli: Cli, daemon: FakeDaemon) -> None:
-    daemon.runs[-1] |= {"started_at": "2033-11-29T02:00:00Z"}
-    at = "2026-11-29T02:00:00Z"
-    daemon.ledger = [
-        {"from": at, "to": at, "count": 1, "run_id": 101, "reason": None, "detail": None, "recorded_at": at},
-        {"from": at, "to": at, "count": 1, "run_id": None, "reason": "paused", "detail": "the job was paused",
-         "recorded_at": at},
-    ]  # fmt: skip
-    shown = cli("why", "backup").out
-    assert "late by 7y002d" in shown
-    assert "skipped: the job was paused\n" in shown
 
 
 def test_a_number_is_a_job_only_where_a_list_shows_one(cli: Cli, daemon: FakeDaemon) -> None:

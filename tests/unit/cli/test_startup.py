@@ -41,8 +41,9 @@ def modules(daemon: FakeDaemon, *argv: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "argv",
-    [("ls",), ("status",), ("runs",), ("show", "backup"), ("pause", "backup"), ("log", "101"), ("run", "backup", "-q")],
-)
+    [("ls",), ("status",), ("runs",), ("show", "backup"), ("pause", "backup"), ("log", "101"), ("run", "backup", "-q"),
+     ("dlq", "ls"), ("queue", "ls"), ("retry", "101"), ("skip", "backup"), ("dlq", "replay", "--all", "--yes")],
+)  # fmt: skip
 def test_the_hot_path_is_light(daemon: FakeDaemon, argv: tuple[str, ...]) -> None:
     loaded = modules(daemon, *argv)
     assert not loaded & HEAVY

@@ -1,0 +1,271 @@
+"""Dead letters: seen, replayed and discarded, one by one and many at once."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobctl.cli import dead as dead_letters
+from jobctl.cli.edited_work import as_text, changes
+from jobctl.errors import InvalidInput
+from unit.cli.conftest import Cli
+from unit.client.fake_daemon import Answer, FakeDaemon, attempt, dead, problem
+
+REPLAY = "/v1/dead/replay"
+
+
+@pytest.fixture
+def letters(daemon: FakeDaemon) -> FakeDaemon:
+    """Three of backup, two of which are alike, and one of sync."""
+    backup, sync = daemon.jobs[:2]
+    daemon.runs += [
+        dead(94, sync, error=None, fingerprint="beef", reason="it ran into its timeout", **{"class": "timed_out"}),
+        dead(92, backup, finished_at="2026-11-29T01:00:00Z", replays=1),
+        dead(91, backup, finished_at="2026-11-28T01:00:00Z"),
+        dead(90, backup, error="no route\nto host", fingerprint="cafe"),
+    ]
+    return daemon
+
+
+# ── ls ──────────────────────────────────────────────
+
+
+def test_people_see_groups(cli: Cli, letters: FakeDaemon) -> None:
+    assert cli("dlq", "ls").out.splitlines() == [
+        "COUNT  JOBS    FAILED     ERROR         LAST        REPLAYS  FINGERPRINT",
+        "    1  sync    timed out  -             11m59s ago        0  beef",
+        "    2  backup  exit 1     disk is full  1h12m ago         1  3f2a91c07d18",
+        "    1  backup  exit 1     no route      11m59s ago        0  cafe",
+    ]
+    wide = cli("dlq", "ls", "-o", "wide").out
+    assert "SINCE" in wide
+    assert "exit 1; out of retries" in wide
+    footer = cli("dlq", "ls", terminal=True, COLUMNS="300").err
+    assert "4 dead letters in 3 groups; one: jobctl dlq show 94" in footer
+
+
+def test_each_of_them(cli: Cli, letters: FakeDaemon) -> None:
+    shown = cli("dlq", "ls", "--runs").out.splitlines()
+    assert shown[0].split() == ["RUN", "JOB", "DIED", "FAILED", "ERROR", "ATTEMPTS", "REPLAYS"]
+    assert shown[2].split()[-3:] == ["full", "4", "1"]
+    assert cli("dlq", "ls", "--all").out == cli("dlq", "ls", "--runs").out
+    assert "jobctl dlq replay 94" in cli("dlq", "ls", "--runs", terminal=True).err
+
+
+def test_programs_get_each_of_them_or_groups(cli: Cli, letters: FakeDaemon) -> None:
+    assert [run["id"] for run in cli("dlq", "ls", "--json").json()["items"]] == [94, 92, 91, 90]
+    assert cli("dlq", "ls", "-o", "name").out == "94\n92\n91\n90\n"
+    assert cli("dlq", "ls", "-o", "csv").out.startswith("id,job,class")
+    groups = cli("dlq", "ls", "--groups", "--json").json()["items"]
+    assert [group["count"] for group in groups] == [1, 2, 1]
+    assert cli("dlq", "ls", "--groups", "-o", "name").out == "beef\n3f2a91c07d18\ncafe\n"
+
+
+def test_filters_travel(cli: Cli, letters: FakeDaemon) -> None:
+    cli("dlq", "ls", "backup", "--class", "exit_code", "--fingerprint", "cafe", "-q", "ba", "--since", "2h",
+        "--until", "1h")  # fmt: skip
+    query = letters.asked[-1].query
+    assert query == {"job": "1", "class": "exit_code", "fingerprint": "cafe", "q": "ba", "limit": "1000",
+                     "since": "2026-11-29T00:12:41Z", "until": "2026-11-29T01:12:41Z"}  # fmt: skip
+
+
+def test_nothing_is_said_in_words(cli: Cli, daemon: FakeDaemon) -> None:
+    for argv, said in ((("dlq", "ls"), "no dead letters\n"), (("dlq", "ls", "-q", "x"), "no dead letter matches\n"),
+                       (("dlq", "ls", "--runs"), "no dead letters\n")):  # fmt: skip
+        result = cli(*argv)
+        assert (result.code, result.out, result.err) == (0, "", said)
+
+
+# ── show ──────────────────────────────────────────────
+
+
+def test_all_that_is_needed_to_decide(cli: Cli, letters: FakeDaemon) -> None:
+    letters.logs[92] = b"".join(b"line %d\n" % number for number in range(50)) + b"\x1b]52;c;x\x07disk is full\n"
+    tries = [
+        attempt(letters.find_run("92") or {}, attempt=1, ended_at="2026-11-29T00:59:00Z"),
+        attempt(letters.find_run("92") or {}, attempt=2, started_at="2026-11-29T00:59:10Z",
+                ended_at="2026-11-29T01:00:00Z"),
+    ]  # fmt: skip
+    letters.override("GET", "/v1/runs/92/attempts", Answer(200, {"schema": 1, "items": tries, "next": None}))
+    shown = cli("dlq", "show", "92").out
+    assert shown.startswith("run 92 of backup   DEAD: exit 1\n")
+    for text in ("died       02:00 CET, 1h12m ago", "reason     exit 1; out of retries", "class      exit_code",
+                 "error      disk is full", "replays    1", "fence 9", "--fingerprint 3f2a91c07d18",
+                 "attempt 2  exit 1 after 50s, 10s after attempt 1", "    line 49\n    disk is full\n",
+                 "jobctl dlq replay 92 --edit", "with what backup is now", "jobctl dlq discard 92"):  # fmt: skip
+        assert text in shown
+    assert "line 40\n" not in shown
+    found = cli("dlq", "show", "92", "--json").json()
+    assert (found["id"], len(found["attempts"])) == (92, 2)
+
+
+def test_a_log_that_is_gone_is_no_error(cli: Cli, letters: FakeDaemon) -> None:
+    letters.override("GET", "/v1/runs/92/log", problem(404, "not_found", "the log of run 92 is no longer kept"))
+    shown = cli("dlq", "show", "92")
+    assert (shown.code, "log        the log of run 92 is no longer kept" in shown.out) == (0, True)
+    assert "it printed nothing" in cli("dlq", "show", "91").out
+
+
+# ── replay ──────────────────────────────────────────────
+
+
+def test_one_is_replayed_without_a_question(cli: Cli, letters: FakeDaemon) -> None:
+    result = cli("dlq", "replay", "92")
+    assert (result.code, result.out) == (0, "replayed run 92, under its key\n")
+    assert letters.posted(REPLAY) == [{"ids": [92]}]
+
+
+def test_how_it_is_replayed_travels(cli: Cli, letters: FakeDaemon) -> None:
+    cli("dlq", "replay", "92", "91", "--pace", "5s", "--stop-on-failure", "--current", "--force", "--limit", "1")
+    assert letters.posted(REPLAY) == [
+        {"ids": [92, 91], "limit": 1, "pace": "5s", "stop_on_failure": True, "current": True, "force": True}
+    ]
+
+
+def test_many_are_asked_about_and_named_as_they_were_counted(cli: Cli, letters: FakeDaemon) -> None:
+    refused = cli("dlq", "replay", "backup")
+    assert (refused.code, "this replays 3 dead letters, and there is nobody to ask" in refused.err) == (2, True)
+    no = cli("dlq", "replay", "backup", terminal=True, stdin="n\n")
+    assert (no.code, "replay 3 dead letters? [y/N]" in no.err, "nothing was replayed" in no.err) == (5, True, True)
+    assert letters.posted(REPLAY) == []
+    yes = cli("dlq", "replay", "backup", terminal=True, stdin="y\n", NO_COLOR="1")
+    assert (yes.code, "replayed 3 dead letters: 90 91 92" in yes.out) == (0, True)
+    assert letters.posted(REPLAY) == [{"ids": [90, 91, 92]}]
+
+
+def test_filters_and_all_of_them(cli: Cli, letters: FakeDaemon) -> None:
+    assert cli("dlq", "replay", "--class", "timed_out", "--yes").out == "replayed run 94, under its key\n"
+    assert cli("dlq", "replay", "--all", "--limit", "2", "--yes").out == "replayed 2 dead letters: 90 91\n"
+    assert cli("dlq", "replay", "backup", "--fingerprint", "3f2a91c07d18", "--yes", "-o", "name").out == "92\n"
+
+
+def test_a_filter_that_matches_nothing_is_no_error(cli: Cli, letters: FakeDaemon) -> None:
+    for verb in ("replay", "discard"):
+        result = cli("dlq", verb, "--class", "oom")
+        assert (result.code, result.out, result.err) == (0, "", "no dead letter matches\n")
+    assert cli("dlq", "replay", "--class", "oom", "--json").json() == {"batch": None, "replayed": [], "skipped": []}
+    assert cli("dlq", "discard", "--class", "oom", "--json").json() == {"discarded": []}
+
+
+def test_the_same_key_does_it_once_and_answers_the_same(cli: Cli, letters: FakeDaemon) -> None:
+    first = cli("dlq", "replay", "backup", "--key", "repair-1", "--yes")
+    again = cli("dlq", "replay", "backup", "--key", "repair-1", "--yes")
+    assert first.out == again.out == "replayed 3 dead letters: 90 91 92\n"
+    assert letters.posted(REPLAY) == [{"job": "1"}, {"job": "1"}]
+    assert cli("dlq", "replay", "--all", "--key", "repair-2", "--yes", "--json").json()["replayed"] == [94]
+    assert letters.posted(REPLAY)[-1] == {"all": True}
+
+
+def test_more_than_fit_into_a_request(cli: Cli, letters: FakeDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dead_letters, "AT_ONCE_MAX", 2)
+    paced = cli("dlq", "replay", "backup", "--pace", "1s", "--yes")
+    assert (paced.code, "--limit 1000" in paced.err) == (2, True)
+    assert cli("dlq", "replay", "backup", "--yes", "--json").json()["replayed"] == [90, 91, 92]
+    assert [body["ids"] for body in letters.posted(REPLAY)] == [[90, 91], [92]]
+
+
+def test_some_that_are_none(cli: Cli, letters: FakeDaemon) -> None:
+    result = cli("dlq", "replay", "92", "102")
+    assert (result.code, result.out) == (7, "replayed run 92, under its key\n")
+    assert "failed: run 102 was not replayed: it is no dead letter" in result.err
+
+
+def test_what_died_again_needs_force(cli: Cli, letters: FakeDaemon) -> None:
+    letters.override("POST", REPLAY, problem(409, "conflict", "they died again", "mend the cause, or use force"))
+    refused = cli("dlq", "replay", "backup", "--yes")
+    assert (refused.code, refused.err.endswith("or say --force\n")) == (5, True)
+
+
+def test_waiting_ends_as_the_first_that_failed(cli: Cli, letters: FakeDaemon) -> None:
+    letters.override("GET", "/v1/runs/90", Answer(200, dead(90, letters.jobs[0], state="succeeded")))
+    letters.override("GET", "/v1/runs/91", Answer(200, dead(91, letters.jobs[0], exit_code=9)))
+    result = cli("dlq", "replay", "90", "91", "--wait")
+    assert result.code == 9
+    assert result.err.splitlines() == ["run 90 of backup: ok after 41s", "run 91 of backup: dead: exit 9 after 41s"]
+
+
+# ── replay with other work ──────────────────────────────────────────────
+
+
+def edited(cli: Cli, tmp_path: Path, script: str, *argv: str) -> Any:
+    """With an editor that is a line of shell, of which $1 is the file."""
+    program = tmp_path / "editor"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return cli("dlq", "replay", *argv, "--edit", EDITOR=str(program))
+
+
+def test_other_work_for_this_once(cli: Cli, letters: FakeDaemon, tmp_path: Path) -> None:
+    letters.jobs[0] |= {"env": {"A": "1", "B": "2"}, "cwd": "/srv"}
+    script = """sed -i 's|/usr/bin/true|/bin/echo", "hi|; s|^A = .*|A = "9"|; s|stdin = ""|stdin = "text"|' "$1" """
+    assert edited(cli, tmp_path, script, "92").code == 0
+    assert letters.posted(REPLAY) == [
+        {"ids": [92], "edit": {"target": {"command": ["/bin/echo", "hi"]}, "env": {"A": "9"}, "stdin": "text"}}
+    ]
+
+
+def test_nothing_changed_is_replayed_as_it_is(cli: Cli, letters: FakeDaemon, tmp_path: Path) -> None:
+    result = edited(cli, tmp_path, "true", "92")
+    assert (result.code, "nothing was changed; it is replayed as it is" in result.err) == (0, True)
+    assert letters.posted(REPLAY) == [{"ids": [92]}]
+
+
+@pytest.mark.parametrize("script", ["exit 3", ': > "$1"', 'echo "[[" > "$1"', 'echo "nise = 1" >> "$1"'])
+def test_an_edit_that_is_none_replays_nothing(cli: Cli, letters: FakeDaemon, tmp_path: Path, script: str) -> None:
+    assert edited(cli, tmp_path, script, "92").code in (1, 2)
+    assert letters.posted(REPLAY) == []
+
+
+def test_a_slip_can_be_mended_on_a_terminal(cli: Cli, letters: FakeDaemon, tmp_path: Path) -> None:
+    program = tmp_path / "editor"
+    program.write_text(
+        '#!/bin/sh\nif grep -q shell "$1"; then sed -i /shell/d "$1"; else echo "shell = 1" >> "$1"; fi\n'
+    )
+    program.chmod(0o755)
+    environ = {"EDITOR": str(program), "NO_COLOR": "1"}
+    result = cli("dlq", "replay", "92", "--edit", terminal=True, stdin="y\n", **environ)
+    assert (result.code, "edit it again? [y/N]" in result.err) == (0, True)
+
+
+def test_another_version_is_said(cli: Cli, letters: FakeDaemon, tmp_path: Path) -> None:
+    letters.jobs[0]["version"] = 5
+    kept = tmp_path / "seen"
+    edited(cli, tmp_path, f'cp "$1" {kept}', "92")
+    assert "# Shown is version 5 of the job; the run was recorded with 1." in kept.read_text()
+
+
+WORK = {"target": {"shell": 'echo "a\x7f\\ü\n'}, "stdin": "x\ty\n", "cwd": None, "env": {"A b": "1\x01"}}
+
+
+def test_a_text_comes_back_as_it_went() -> None:
+    assert changes(WORK, as_text(WORK, ["about it"])) == {}
+    plain = {"shell": WORK["target"], "stdin": WORK["stdin"], "env": WORK["env"]}
+    assert changes(WORK, json.dumps(plain | {"shell": "true"})) == {"target": {"shell": "true"}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['command = "x"', 'command = [1]', 'shell = "x"\ncommand = ["x"]', 'shell = "x"\ncwd = 1', 'shell = "x"\nenv = 1',
+     'shell = "x"\n[env]\nA = 1', 'shell = "x"\n[env]\nB = "b"', "{", '{"shell": "x", "user": "root"}'],
+)  # fmt: skip
+def test_texts_that_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInput):
+        changes(WORK, text)
+
+
+# ── discard ──────────────────────────────────────────────
+
+
+def test_discarding(cli: Cli, letters: FakeDaemon) -> None:
+    assert cli("dlq", "discard", "92", "--why", "data is gone").out == "discarded 1 dead letter\n"
+    assert letters.posted("/v1/dead/discard") == [{"ids": [92], "why": "data is gone"}]
+    assert cli("dlq", "discard", "backup").code == 2
+    assert "discard 2 dead letters? [y/N]" in cli("dlq", "discard", "backup", terminal=True, stdin="\n").err
+    assert cli("dlq", "discard", "backup", "--yes", "--json").json() == {"discarded": [91, 90]}
+    assert cli("dlq", "discard", "94", "92", "-o", "name").out == "94\n"
+
+
+def test_discarding_what_is_none(cli: Cli, letters: FakeDaemon) -> None:
+    partly = cli("dlq", "discard", "92", "102", "103")
+    assert (partly.code, "failed: 102 103 are no dead letters" in partly.err) == (7, True)
