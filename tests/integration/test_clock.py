@@ -128,6 +128,21 @@ async def test_a_job_that_is_paused_over_a_correction_goes_on_from_there(host: L
     assert host.of("minutely")[-1].slot_ms == T0 - DAY + 17 * MINUTE
 
 
+async def test_a_pause_over_a_wrong_clock_at_boot_counts_what_it_swallowed_and_no_more(host: Lives) -> None:
+    job = await host.add("minutely", cron="* * * * *")
+    await host.live(10 * MINUTE)
+    await host.store.pause_job(OWNER, job.id, "ada", None, None, host.clock.now_ms())
+    await host.live(5 * MINUTE)
+    await host.off(0, shows_ms=35 * SECOND)
+    await host.set(T0 + 20 * MINUTE)
+    await host.store.resume_job(OWNER, job.id, True, host.clock.now_ms())
+    await host.look()
+
+    assert host.slots("minutely")[-1] == T0 + 20 * MINUTE
+    (row,) = await host.missed("minutely")
+    assert (row.reason, row.from_ms, row.count) == (SkipReason.PAUSED, T0 + 11 * MINUTE, 9)
+
+
 async def test_what_was_skipped_on_request_stays_skipped_over_a_small_step(host: Lives) -> None:
     job = await host.add("daily", cron="0 3 * * *")
     cursor = await host.store.cursor(OWNER, job.id)

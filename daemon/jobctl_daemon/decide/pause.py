@@ -1,5 +1,7 @@
 """What a pause swallowed, and where the cursor goes when it ends (design/execution.md: missed slots become rows)."""
 
+import msgspec
+
 from jobctl.schedule import Once, Schedule
 from jobctl.states import SkipReason
 from jobctl_daemon.decide import due, misfire
@@ -19,6 +21,7 @@ def resumption(job: DueJob, schedule: Schedule, now_ms: int, *, catch_up: bool) 
         untouched = job.handled_ms <= job.created_ms  # also one whose instant had passed when it was made
         next_ms = schedule.at_ms if untouched or schedule.at_ms > job.handled_ms else None
         return Resumption(job_id=job.job_id, revision=job.revision, next_ms=next_ms)
+    job = _from_its_pause(job, now_ms)
     backlog = _kept(job, schedule, now_ms) if catch_up else None
     until_ms = backlog.missed_to_ms if backlog else now_ms
     row = missed(job, schedule, until_ms, now_ms, *_why(job, catch_up))
@@ -45,7 +48,7 @@ def missed(
     number = max(1, count.number)
     return LedgerRow(
         job_id=job.job_id,
-        key=f"r:{first.at_ms}:{last.at_ms}",
+        key=due.key(job, "r", first.at_ms, last.at_ms),
         from_ms=first.at_ms,
         to_ms=last.at_ms,
         count=number,
@@ -54,6 +57,14 @@ def missed(
         detail=detail if count.exact else f"{detail}; at least {number} were missed",
         at_ms=now_ms,
     )
+
+
+def _from_its_pause(job: DueJob, now_ms: int) -> DueJob:
+    """Under a clock that was set back, what is handled may lie before the pause, and then says nothing of it."""
+    since_ms = job.suspended_since_ms
+    if job.generation == 0 or since_ms is None or not job.handled_ms < since_ms <= now_ms:
+        return job
+    return msgspec.structs.replace(job, handled_ms=since_ms)
 
 
 def _kept(job: DueJob, schedule: Schedule, now_ms: int) -> misfire.Backlog | None:

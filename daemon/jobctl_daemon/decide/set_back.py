@@ -20,24 +20,19 @@ def aim(job: DueJob, schedule: Schedule, step: ClockStep, now_ms: int) -> Expans
     """
     if job.handled_ms <= now_ms or not isinstance(schedule, Cron | Every):
         return None
-    if job.suspended_since_ms is not None:  # what a pause swallows is counted when it ends
-        return _moved(job, None, now_ms) if step.correction else None
-    if step.correction:
-        return _following(job, schedule, now_ms)
-    if is_fixed(schedule):
+    if not step.correction and is_fixed(schedule):
         return _not_repeated(job, schedule, step, now_ms)
-    # Beyond the time from which the clock came it stands because somebody asked to skip what lies between.
-    return _following(job, schedule, now_ms) if job.handled_ms <= step.held_ms else None
+    if not step.correction and job.handled_ms > step.held_ms:
+        return None  # somebody asked to skip what lies before it
+    if job.suspended_since_ms is not None:  # what a pause swallows is counted when it ends
+        return _moved(job, None, now_ms)
+    following = schedule.next_after(now_ms)
+    return _moved(job, following.at_ms if following else None, now_ms)
 
 
 def is_fixed(schedule: Schedule) -> bool:
     """Whether it has fixed times of the day, to which a small step back must not lead twice."""
     return isinstance(schedule, Cron) and not schedule.fields.wildcard
-
-
-def _following(job: DueJob, schedule: Schedule, now_ms: int) -> Expansion:
-    following = schedule.next_after(now_ms)
-    return _moved(job, following.at_ms if following else None, now_ms)
 
 
 def _moved(job: DueJob, next_ms: int | None, handled_ms: int, rows: tuple[LedgerRow, ...] = ()) -> Expansion:

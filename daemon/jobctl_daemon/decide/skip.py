@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from jobctl.schedule import Schedule
 from jobctl.states import SkipReason
+from jobctl_daemon.decide.due import key
 from jobctl_daemon.rows import DueJob, LedgerRow
 
 
@@ -27,7 +28,7 @@ def skip(job: DueJob, schedule: Schedule, count: int, detail: str, now_ms: int) 
         return None
     row = LedgerRow(
         job_id=job.job_id,
-        key=f"r:{left_out[0]}:{left_out[-1]}",
+        key=key(job, "r", left_out[0], left_out[-1]),
         from_ms=left_out[0],
         to_ms=left_out[-1],
         count=len(left_out),

@@ -1,7 +1,9 @@
 """Jobs whose pause is over: their schedules are aimed again, a batch at a time."""
 
+import msgspec
 import structlog
 
+from jobctl_daemon.decide import storm
 from jobctl_daemon.decide.pause import resumption
 from jobctl_daemon.rows import DueJob, Resumption
 from jobctl_daemon.schedules import schedule_of
@@ -13,9 +15,15 @@ BATCH = 500
 async def settle(store: Store, now_ms: int) -> int:
     """Ends the pauses whose time has come and aims the jobs that nothing holds any more; returns how many."""
     await store.end_pauses(now_ms)
-    settled = 0
+    settled = caught_up = 0
     while jobs := await store.resumable(BATCH):
-        resumptions = [found for job in jobs if (found := await _resumed(store, job, now_ms))]
+        resumptions = []
+        for job in jobs:
+            found = await _resumed(store, job, now_ms)
+            if found is not None:
+                runs = storm.paced(found.runs, caught_up, now_ms)
+                caught_up += storm.catch_ups(runs)
+                resumptions.append(msgspec.structs.replace(found, runs=runs))
         await store.unsuspend(resumptions, now_ms)
         settled += len(resumptions)
     return settled

@@ -290,7 +290,16 @@ def test_a_paused_job_counts_from_the_corrected_time() -> None:
     moved = aim(paused, MINUTELY, A_DAY, A_DAY.to_ms)
     assert moved is not None
     assert (moved.next_ms, moved.handled_ms) == (None, A_DAY.to_ms)
-    assert aim(paused, MINUTELY, TWO_HOURS, TWO_HOURS.to_ms) is None
+
+
+def test_a_paused_job_stays_out_of_the_due_index_after_a_small_step_too() -> None:
+    paused = job(T0 + 4 * HOUR, None, suspended_since_ms=T0)
+    moved = aim(paused, MINUTELY, TWO_HOURS, TWO_HOURS.to_ms)
+    assert moved is not None
+    assert (moved.next_ms, moved.handled_ms) == (None, TWO_HOURS.to_ms)
+    stays = aim(paused, DAILY, TWO_HOURS, TWO_HOURS.to_ms)
+    assert stays is not None
+    assert (stays.next_ms, stays.handled_ms, len(stays.skips)) == (None, T0 + 4 * HOUR, 1)
 
 
 # ── a storm of catch-ups ──────────────────────────────────────────────
