@@ -22,7 +22,8 @@ VARIES = (
     (r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [A-Z]+", "<instant>"),
     (r"\bat \d{4}-\d\d-\d\d \d\d:\d\d:\d\d [A-Z]+", "at <instant>"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", "<instant>"),
-    (r"\b((Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?\d\d:\d\d(:\d\d)? UTC", "<clock>"),
+    (r"\b((Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?\d\d:\d\d(:\d\d)? (UTC|CES?T)", "<clock>"),
+    (r"\bfence \d+", "fence <fence>"),
     (r"\b(\d+[dhm]\d\d[hms]|\d+s)\b(?= ago|$| so far)|(?<=in )\d+[a-z0-9]+", "<span>"),
     (r"(?<!late after )(?<=after )\d+(\.\d)?m?s", "<span>"),
     (r"\bpid \d+", "pid <pid>"),
@@ -36,7 +37,7 @@ VARIES = (
 )  # fmt: skip
 DAY = (
     'add backup --cron "0 3 * * *" --tz Europe/Berlin --tag nightly --note "ask ana" -- /bin/echo backed up',
-    "add broken --shell 'echo trying; exit 7'",
+    "add broken --retries 1 --backoff 1s --shell 'echo trying; exit 7'",
     "add once --at 2035-06-01T12:00Z --paused -- /bin/true",
     "ls",
     "run backup --wait",
@@ -45,11 +46,34 @@ DAY = (
     "log backup",
     "ls -o name --tag nightly",
     "runs",
+    "why broken",
+    "dlq ls",
+    "dlq show 3",
+    "dlq replay 3 --key again --wait",
+    "dlq replay 3 --key again",
+    "dlq replay broken",
+    "dlq replay --class oom",
+    "show 3 --run",
+    "status --check",
+    "status --check --new 1ms",
+    "dlq discard broken --yes --why 'it is broken'",
+    "dlq ls",
+    "retry broken",
     "pause backup --why 'provider down'",
     "ls",
     "why backup --at '2035-01-01 03:00'",
     "why backup --at '2035-01-01 03:01'",
     "resume backup",
+    "skip backup -n 2 --why holidays",
+    "why backup",
+    "queue set mail --concurrency 2",
+    "queue pause mail --why 'smtp is down'",
+    "queue ls",
+    "queue resume mail",
+    "daemon pause --why moving",
+    "status",
+    "daemon resume --catch-up",
+    "daemon resume",
     "show backup",
     "show 1 --run",
     "show bakcup",
@@ -91,6 +115,7 @@ def steady(text: str, daemon: RealDaemon) -> str:
     text = re.sub(r"(?m)(?<=pid <pid>), (system|of \S+)$", "", text)
     text = re.sub(r"(?m)^reboot .*$", "reboot  <this host>", text)
     text = re.sub(r"(?m)^zone .*$", "zone    <this host>", text)
+    text = text.replace("; not synchronised\n", "\n")
     return re.sub(r" {2,}", "  ", text)
 
 
