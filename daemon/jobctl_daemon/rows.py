@@ -79,6 +79,8 @@ class DueJob(Row, frozen=True):
     revision: int
     created_ms: int
     suspended_since_ms: int | None = None
+    suspended_why: str | None = None
+    """Who paused what, and why: the words for what is missed meanwhile."""
     resuming: str | None = None
     """"plain" or "catch_up": its pause is over and its schedule is to be aimed again."""
     quarantined: bool = False

@@ -76,5 +76,5 @@ def _kept(job: DueJob, schedule: Schedule, now_ms: int) -> misfire.Backlog | Non
 
 def _why(job: DueJob, catch_up: bool) -> tuple[SkipReason, str]:
     reason = SkipReason.QUARANTINED if job.quarantined else SkipReason.PAUSED
-    words = "the job was quarantined" if job.quarantined else "the job was paused"
+    words = job.suspended_why or "the job was paused"
     return reason, f"{words}; misfire {job.policies.misfire} at its resumption" if catch_up else words

@@ -1,7 +1,7 @@
 -- name: due
 -- Cursors at or before now, after a place in their order. The index's own predicate is repeated, or it is not used.
 SELECT d.job_id, d.uid, d.name, d.version, d.schedule, d.policies, d.next_nominal, d.handled_ms, d.revision,
-       d.created_ms, d.suspended_since, d.resuming, d.quarantined, d.generation
+       d.created_ms, d.suspended_since, d.suspended_why, d.resuming, d.quarantined, d.generation
 FROM cursors c CROSS JOIN due_jobs d ON d.job_id = c.job_id
 WHERE c.next_nominal IS NOT NULL AND c.next_nominal <= :now_ms
   AND (c.next_nominal, c.job_id) > (:after_ms, :after_job)
@@ -10,13 +10,13 @@ ORDER BY c.next_nominal, c.job_id LIMIT :limit;
 -- name: one
 -- The same facts of one job.
 SELECT job_id, uid, name, version, schedule, policies, next_nominal, handled_ms, revision, created_ms, suspended_since,
-       resuming, quarantined, generation
+       suspended_why, resuming, quarantined, generation
 FROM due_jobs WHERE job_id = ?;
 
 -- name: starts
 -- Jobs that start with the boot, or with the daemon.
 SELECT job_id, uid, name, version, schedule, policies, next_nominal, handled_ms, revision, created_ms, suspended_since,
-       resuming, quarantined, generation
+       suspended_why, resuming, quarantined, generation
 FROM due_jobs WHERE starts_kind = ? AND starts_kind IS NOT NULL AND suspended = 0 AND deleted_ms IS NULL ORDER BY job_id;
 
 -- name: next_cursor
@@ -38,7 +38,7 @@ SELECT min(paused_until) FROM queues WHERE paused = 1 AND paused_until > ?;
 
 -- name: park_resuming
 -- A job that cannot be aimed after its pause is not held by it any more.
-UPDATE jobs SET suspended = 0, suspended_since = NULL, resuming = NULL WHERE id = ? AND resuming IS NOT NULL;
+UPDATE jobs SET suspended = 0, suspended_since = NULL, suspended_why = NULL, resuming = NULL WHERE id = ? AND resuming IS NOT NULL;
 
 -- name: release
 -- Nor are its runs.

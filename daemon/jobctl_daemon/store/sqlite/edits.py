@@ -76,7 +76,7 @@ def _move_queue(connection: sqlite3.Connection, job: Identity, change: Edit, now
     if change.queue == job.queue:
         return
     if pauses.is_paused(connection, change.queue):
-        pauses.suspend(connection, [job.id], now_ms)
+        pauses.suspend(connection, [job.id], f"the queue {change.queue} was paused", now_ms)
     else:
         pauses.let_go(connection, [job.id])
 

@@ -30,6 +30,7 @@ SQL = load("finish")
 
 Answer = Literal["ok", "stale", "missing", "refused"]
 _Accepted = list[tuple[Finish, Claimed]]
+_FAILING = frozenset({RunState.FAILED, RunState.DEAD})
 
 
 def finish(connection: sqlite3.Connection, results: Sequence[Finish], now_ms: int) -> list[Verdict]:
@@ -184,7 +185,7 @@ def _last_run(result: Finish, row: Claimed) -> tuple[object, ...]:
     return (
         row.job_id,
         row.id,
-        1 if result.state is not RunState.SUCCEEDED and not row.hidden else 0,
+        1 if result.state in _FAILING and not row.hidden else 0,
         str(result.state),
         result.ended_ms,
         result.outcome,

@@ -11,10 +11,11 @@ SELECT id, attempt, fence, node, boot_id, runner, claimed_ms, coalesce(nullif(?,
 FROM runs WHERE id = ?;
 
 -- name: put_last_run
--- A job's newest ended run.
+-- A job's newest ended run. One that was cancelled says nothing about whether the job works.
 INSERT INTO last_runs (job_id, run_id, failing, state, finished_ms, outcome, exit_code, signal)
 VALUES (?, ?, ?, ?, ?, ?, nullif(?, -4611686018427387904), nullif(?, -4611686018427387904))
-ON CONFLICT (job_id) DO UPDATE SET run_id = excluded.run_id, failing = excluded.failing, state = excluded.state,
+ON CONFLICT (job_id) DO UPDATE SET run_id = excluded.run_id, state = excluded.state,
+    failing = CASE WHEN excluded.state = 'cancelled' THEN failing ELSE excluded.failing END,
     finished_ms = excluded.finished_ms, outcome = excluded.outcome, exit_code = excluded.exit_code,
     signal = excluded.signal;
 

@@ -127,6 +127,7 @@ def _insert(
         "paused_since": now_ms if spec.paused else None,
         "suspended": held,
         "suspended_since": now_ms if held else None,
+        "suspended_why": f"the job was added paused by {caller.name}" if held else None,
         "told": bool(spec.policies.notify),
         "policies": text(spec.policies),
         "now_ms": now_ms,

@@ -49,7 +49,8 @@ def pause_job(
     connection.execute(SQL.pause_job, {"job_id": job.id, "quarantined": quarantined, **facts})
     kind = "job.quarantined" if quarantined else "job.paused"
     events.append_one(connection, now_ms, kind, job.owner_id, job.id, name=job.name, by=pause.by, why=pause.why)
-    suspend(connection, [job.id], now_ms)
+    words = pause.why or "the job was quarantined" if quarantined else _words("the job", pause)
+    suspend(connection, [job.id], words, now_ms)
 
 
 def pause_queue(connection: sqlite3.Connection, name: str, pause: Pause, now_ms: int) -> int:
@@ -58,7 +59,7 @@ def pause_queue(connection: sqlite3.Connection, name: str, pause: Pause, now_ms:
     connection.execute(SQL.pause_queue, {"name": name, **facts})
     _tell(connection, name, "paused", now_ms, by=pause.by, why=pause.why)
     ids = _jobs_of(connection, name)
-    suspend(connection, ids, now_ms)
+    suspend(connection, ids, _words(_called(name), pause), now_ms)
     return len(ids)
 
 
@@ -67,9 +68,9 @@ def is_paused(connection: sqlite3.Connection, queue: str) -> bool:
     return connection.execute(SQL.queue_paused, (queue,)).fetchone() is not None
 
 
-def suspend(connection: sqlite3.Connection, job_ids: Sequence[int], now_ms: int) -> None:
-    """Holds jobs; those that are held already stay as they are."""
-    fresh = connection.execute(SQL.suspend, {"ids": text(job_ids), "now_ms": now_ms}).fetchall()
+def suspend(connection: sqlite3.Connection, job_ids: Sequence[int], words: str, now_ms: int) -> None:
+    """Holds jobs; those that are held already stay as they are. `words` say who holds them, and why."""
+    fresh = connection.execute(SQL.suspend, {"ids": text(job_ids), "words": words, "now_ms": now_ms}).fetchall()
     ids = text([job_id for (job_id,) in fresh])
     connection.execute(SQL.stop_cursors, (ids,))
     held = sorted(connection.execute(SQL.hold, (ids,)))
@@ -190,6 +191,10 @@ def _jobs_of(connection: sqlite3.Connection, name: str) -> list[int]:
 def _tell(connection: sqlite3.Connection, name: str, what: str, now_ms: int, **facts: object) -> None:
     kind = f"daemon.{what}" if name == DAEMON else f"queue.{what}"
     events.append(connection, [(now_ms, kind, events.NOBODY, None, None, text({"name": name, **facts}))])
+
+
+def _words(what: str, pause: Pause) -> str:
+    return f"{what} was paused by {pause.by}" + (f": {pause.why}" if pause.why else "")
 
 
 def _called(name: str) -> str:

@@ -36,7 +36,8 @@ SELECT 1 FROM queues WHERE (name = ? OR name = '') AND paused = 1 LIMIT 1;
 
 -- name: suspend
 -- Jobs that nothing held are held from now on.
-UPDATE jobs SET suspended = 1, suspended_since = coalesce(suspended_since, :now_ms), resuming = NULL
+UPDATE jobs SET suspended = 1, suspended_since = coalesce(suspended_since, :now_ms),
+                suspended_why = coalesce(suspended_why, :words), resuming = NULL
 WHERE id IN (SELECT value FROM json_each(:ids)) AND (suspended = 0 OR resuming IS NOT NULL)
 RETURNING id;
 
@@ -66,7 +67,7 @@ WHERE j.resuming IS NOT NULL AND j.suspended = 1 AND j.deleted_ms IS NULL;
 
 -- name: unsuspend
 -- A job goes on.
-UPDATE jobs SET suspended = 0, suspended_since = NULL, resuming = NULL, quarantined = 0 WHERE id = ?;
+UPDATE jobs SET suspended = 0, suspended_since = NULL, suspended_why = NULL, resuming = NULL, quarantined = 0 WHERE id = ?;
 
 -- name: aim_cursor
 -- A cursor waits for its next instant again, with everything before `handled` accounted for.
@@ -83,7 +84,7 @@ RETURNING id, state;
 -- name: resumable
 -- Jobs that wait to be aimed again.
 SELECT job_id, uid, name, version, schedule, policies, next_nominal, handled_ms, revision, created_ms, suspended_since,
-       resuming, quarantined, generation
+       suspended_why, resuming, quarantined, generation
 FROM due_jobs WHERE job_id IN (SELECT id FROM jobs WHERE resuming IS NOT NULL ORDER BY id LIMIT ?);
 
 -- name: ended_jobs

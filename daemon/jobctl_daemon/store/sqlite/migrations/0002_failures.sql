@@ -9,11 +9,13 @@ DROP VIEW finished_facts;
 -- that none does any more, and whether the misfire policy is applied to what was missed: the materialiser aims it again.
 ALTER TABLE jobs ADD COLUMN suspended INTEGER NOT NULL DEFAULT 0 CHECK (suspended IN (0, 1));
 ALTER TABLE jobs ADD COLUMN suspended_since INTEGER;
+ALTER TABLE jobs ADD COLUMN suspended_why TEXT;
 ALTER TABLE jobs ADD COLUMN resuming TEXT CHECK (resuming IN ('plain', 'catch_up'));
 ALTER TABLE jobs ADD COLUMN quarantined INTEGER NOT NULL DEFAULT 0 CHECK (quarantined IN (0, 1));
 -- Whether somebody is told when its runs die.
 ALTER TABLE jobs ADD COLUMN told INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1));
-UPDATE jobs SET suspended = paused, suspended_since = paused_since;
+UPDATE jobs SET suspended = paused, suspended_since = paused_since,
+                suspended_why = CASE WHEN paused = 1 THEN 'the job was paused' END;
 
 CREATE INDEX jobs_resuming ON jobs (id) WHERE resuming IS NOT NULL;
 CREATE INDEX jobs_queue ON jobs (queue, id) WHERE deleted_ms IS NULL;
@@ -227,7 +229,7 @@ LEFT JOIN last_runs l ON l.job_id = j.id;
 CREATE VIEW due_jobs AS
 SELECT j.id AS job_id, j.uid, j.name, j.version, v.schedule, j.policies, c.next_nominal,
        coalesce(c.handled_ms, j.created_ms) AS handled_ms, coalesce(c.revision, 0) AS revision, j.created_ms,
-       j.suspended_since, j.resuming, j.quarantined,
+       j.suspended_since, j.suspended_why, j.resuming, j.quarantined,
        coalesce((SELECT CAST(m.value AS INTEGER) FROM meta m WHERE m.key = 'generation'), 0) AS generation,
        j.owner_id, j.suspended, j.starts_kind, j.deleted_ms
 FROM jobs j
