@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from jobctl.states import ACTIVE, MOVES, RunState
+from jobctl.states import FINAL, MOVES, RunState
 
 PAGE = Path(__file__).parent / "lifecycle.md"
 
@@ -15,8 +15,10 @@ statement that writes.
 """
 
 _TAIL = """
-The first three states are *active* (table `runs`, small and hot), the others *final* (table `history`, append and prune
-only). An occurrence that becomes no run at all (paused, coalesced, a missed range) has its row in `occurrences`;
+The first three states are *active*. *dead* is an end too, but the row stays beside the active ones in the table `runs`, so that a
+replay is one update and id, key and fence go on. The others are *final* (table `history`, append and prune only). A retry that
+waits is *ready* with a later due time: it holds the gate of its job, but no slot. A run that waits for its job's gate, or that a
+pause holds, is *scheduled* with a mark (`waits`, `held`). An occurrence that becomes no run at all (paused, coalesced, a missed range) has its row in `occurrences`;
 `jobctl why` reads both.
 """
 
@@ -29,7 +31,7 @@ def page() -> str:
 def _diagram() -> str:
     lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {RunState.SCHEDULED}"]
     lines += [f"    {before} --> {after}: {why.partition(':')[0]}" for (before, after), why in MOVES.items()]
-    lines += [f"    {state} --> [*]" for state in RunState if state not in ACTIVE]
+    lines += [f"    {state} --> [*]" for state in RunState if state in FINAL]
     return "\n".join([*lines, "```", ""])
 
 

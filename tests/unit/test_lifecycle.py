@@ -3,7 +3,7 @@
 import importlib.util
 from pathlib import Path
 
-from jobctl.states import ACTIVE, FINAL, MOVES, RunState, may_move
+from jobctl.states import ACTIVE, ENDED, FINAL, MOVES, RunState, may_move
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -22,13 +22,18 @@ def test_nothing_leaves_a_final_state() -> None:
     assert not [move for move in MOVES if move[0] in FINAL]
 
 
-def test_every_final_state_can_be_reached_from_scheduled() -> None:
+def test_every_state_can_be_reached_from_scheduled() -> None:
     reached = {RunState.SCHEDULED}
     for _ in RunState:
         reached |= {after for before, after in MOVES if before in reached}
 
     assert reached == set(RunState)
-    assert set(RunState) == ACTIVE | FINAL
+    assert set(RunState) == ACTIVE | ENDED
+    assert ENDED - FINAL == {RunState.DEAD}
+
+
+def test_a_dead_letter_has_two_ways_out() -> None:
+    assert {after for before, after in MOVES if before is RunState.DEAD} == {RunState.SCHEDULED, RunState.DISCARDED}
 
 
 def test_what_is_not_in_the_table_is_refused() -> None:
