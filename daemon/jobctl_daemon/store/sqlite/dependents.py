@@ -84,12 +84,8 @@ def start(connection: sqlite3.Connection, ends: Sequence[End], now_ms: int) -> N
         for job in jobs
         if job.upstream_id == end.job_id and After(job.after_on) in _STARTS.get(end.state, ())
     ]
-    first = expand.next_run_id(connection)
-    placed = [
-        expand.Placed(first + number, _run(end), job.id, job.version, job.owner_id, job.name, job.queue, job.priority)
-        for number, (end, job) in enumerate((end, job) for end, job in wanted if not job.suspended)
-    ]
-    expand.make_runs(connection, placed, now_ms)
+    due = ((job, _run(end)) for end, job in wanted if not job.suspended)
+    expand.make_runs(connection, expand.place(connection, due), now_ms)
     held = [(_row(end, job, now_ms), job.owner_id, job.name) for end, job in wanted if job.suspended]
     ledger.append_skips(connection, held, now_ms)
 

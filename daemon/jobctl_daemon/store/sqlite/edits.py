@@ -5,9 +5,9 @@ import sqlite3
 from jobctl.errors import Conflict
 from jobctl.states import RunState, SkipReason
 from jobctl_daemon.rows import Caller, Edit, LedgerRow
+from jobctl_daemon.shown import scheduled
 from jobctl_daemon.store.sqlite import dependents, events, gates, jobs, ledger, one_shots, pauses, retire
 from jobctl_daemon.store.sqlite.columns import text
-from jobctl_daemon.store.sqlite.facts import scheduled
 from jobctl_daemon.store.sqlite.identity import Identity
 from jobctl_daemon.store.sqlite.statements import load
 

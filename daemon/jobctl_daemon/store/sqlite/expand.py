@@ -2,12 +2,11 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from jobctl_daemon.rows import Expansion, NewRun
 from jobctl_daemon.store.sqlite import due, events, ledger, meta
 from jobctl_daemon.store.sqlite.columns import gap, text
-from jobctl_daemon.store.sqlite.identity import Identity
 from jobctl_daemon.store.sqlite.isolation import isolated
 from jobctl_daemon.store.sqlite.statements import load
 
@@ -17,13 +16,30 @@ SQL = load("expand")
 class _Guard(NamedTuple):
     """A row of the statement `guards`."""
 
-    job_id: int
+    id: int
     revision: int
     version: int
     owner_id: int
     name: str
     queue: str
     priority: int
+
+
+class OfJob(Protocol):
+    """What a run takes from its job."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def owner_id(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def queue(self) -> str: ...
+    @property
+    def priority(self) -> int: ...
 
 
 class Placed(NamedTuple):
@@ -68,10 +84,12 @@ def make_runs(connection: sqlite3.Connection, wanted: Sequence[Placed], now_ms: 
     return made
 
 
-def place(job: Identity, runs: Iterable[NewRun], run_id: int) -> Iterator[Placed]:
-    """Runs of one job, under ids from `run_id` on."""
-    for number, run in enumerate(runs, run_id):
-        yield Placed(number, run, job.id, job.version, job.owner_id, job.name, job.queue, job.priority)
+def place(connection: sqlite3.Connection, wanted: Iterable[tuple[OfJob, NewRun]]) -> list[Placed]:
+    """Runs to be made, each under a new id, with what their jobs say."""
+    return [
+        Placed(run_id, run, job.id, job.version, job.owner_id, job.name, job.queue, job.priority)
+        for run_id, (job, run) in enumerate(wanted, next_run_id(connection))
+    ]
 
 
 def next_run_id(connection: sqlite3.Connection) -> int:
@@ -83,7 +101,7 @@ def next_run_id(connection: sqlite3.Connection) -> int:
 def _expand(connection: sqlite3.Connection, expansions: Sequence[Expansion], now_ms: int) -> int:
     current = list(_current(connection, expansions))
     connection.executemany(SQL.advance, [(gap(e.next_ms), e.handled_ms, e.job_id, e.revision) for e, _ in current])
-    made = make_runs(connection, list(_placed(current, next_run_id(connection))), now_ms)
+    made = make_runs(connection, place(connection, ((guard, run) for e, guard in current for run in e.runs)), now_ms)
     skips = [(row, guard.owner_id, guard.name) for e, guard in current for row in e.skips]
     if skips:
         ledger.append_skips(connection, skips, now_ms)
@@ -93,21 +111,12 @@ def _expand(connection: sqlite3.Connection, expansions: Sequence[Expansion], now
 def _current(connection: sqlite3.Connection, expansions: Iterable[Expansion]) -> Iterator[tuple[Expansion, _Guard]]:
     """The expansions that nothing has overtaken; of two for one job the first."""
     ids = text([expansion.job_id for expansion in expansions])
-    guards = {guard.job_id: guard for guard in map(_Guard._make, connection.execute(SQL.guards, (ids,)))}
+    guards = {guard.id: guard for guard in map(_Guard._make, connection.execute(SQL.guards, (ids,)))}
     for expansion in expansions:
         guard = guards.get(expansion.job_id)
         if guard and guard.revision == expansion.revision and guard.version == expansion.version:
             del guards[expansion.job_id]
             yield expansion, guard
-
-
-def _placed(current: Iterable[tuple[Expansion, _Guard]], run_id: int) -> Iterator[Placed]:
-    for expansion, guard in current:
-        for run in expansion.runs:
-            yield Placed(
-                run_id, run, guard.job_id, guard.version, guard.owner_id, guard.name, guard.queue, guard.priority
-            )
-            run_id += 1
 
 
 def _has_run(connection: sqlite3.Connection, placed: Placed) -> bool:

@@ -2,9 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from jobctl.model import Attempt, Execution, Job, LastRun, Policies, Retry, Run, Schedule, ScheduleSpec
+from jobctl.model import Attempt, Job, LastRun, Run
 from jobctl.states import FailureClass, RunState, Trigger
-from jobctl.wire import rfc3339, seconds
+from jobctl.wire import rfc3339
+from jobctl_daemon.shown import definition
 from jobctl_daemon.store.sqlite import columns
 
 
@@ -111,7 +112,13 @@ class AttemptFacts(NamedTuple):
 def job(row: tuple[Any, ...], *, listed: bool = False) -> Job:
     """A job as the API shows it. In a list it carries neither standard input nor environment."""
     facts = JobFacts(*row)
-    what, policies = columns.execution(facts.execution), columns.policies(facts.policies)
+    asked = definition(
+        columns.schedule(facts.schedule),
+        columns.execution(facts.execution),
+        columns.policies(facts.policies),
+        facts.after,
+        listed=listed,
+    )
     return Job(
         id=facts.id,
         uid=facts.uid,
@@ -126,28 +133,6 @@ def job(row: tuple[Any, ...], *, listed: bool = False) -> Job:
         paused_why=facts.paused_why,
         suspended_by=facts.suspended_by,
         quarantined=bool(facts.quarantined),
-        schedule=schedule(columns.schedule(facts.schedule), facts.after),
-        target=_target(what),
-        stdin=None if listed else what.stdin,
-        payload_ref=what.payload_ref,
-        env={} if listed else what.env,
-        env_file=what.env_file,
-        user=what.user,
-        cwd=what.cwd,
-        umask=f"{what.umask:03o}",
-        nice=what.nice,
-        timeout=None if policies.timeout_ms is None else seconds(policies.timeout_ms),
-        grace=seconds(policies.grace_ms),
-        late_after=seconds(policies.late_after_ms),
-        overlap=policies.overlap,
-        misfire=policies.misfire,
-        misfire_within=seconds(policies.misfire_within_ms),
-        overlap_queue=policies.overlap_queue,
-        limit=policies.limit,
-        retry=retry(policies),
-        on_failure=policies.on_failure,
-        notify=policies.notify,
-        log_max=policies.log_max,
         queue=facts.queue,
         priority=facts.priority,
         version=facts.version,
@@ -158,48 +143,10 @@ def job(row: tuple[Any, ...], *, listed: bool = False) -> Job:
         dead=facts.dead,
         skipping=facts.skipping,
         error=facts.error,
-        tags=policies.tags,
-        note=policies.note,
         source=facts.source,
         created_at=rfc3339(facts.created_ms),
+        **asked,
     )
-
-
-def retry(policies: Policies) -> Retry:
-    """What happens after a failure, as it is shown."""
-    return Retry(
-        max=policies.retries,
-        backoff=seconds(policies.backoff_ms),
-        backoff_max=seconds(policies.backoff_max_ms),
-        no_retry_on=policies.no_retry_on,
-        on_lost=policies.on_lost,
-        lost=policies.lost_retries,
-    )
-
-
-def schedule(spec: ScheduleSpec, after: str | None = None) -> Schedule | None:
-    """The schedule as it is shown, `after` by the upstream job's name of today; None for a job run by hand only."""
-    if not scheduled(spec):
-        return None
-    return Schedule(
-        timezone=spec.timezone,
-        words=spec.words,
-        cron=spec.cron,
-        every=None if spec.every_ms is None else seconds(spec.every_ms),
-        at=_at(spec.at_ms),
-        after=after if spec.after_job is not None else None,
-        on_boot=spec.on_boot,
-        on_start=spec.on_start,
-        jitter=seconds(spec.jitter_ms) if spec.jitter_ms else None,
-        dst_gap=spec.dst_gap,
-        dst_overlap=spec.dst_overlap,
-    )
-
-
-def scheduled(spec: ScheduleSpec) -> bool:
-    """Whether anything but a hand starts it."""
-    timed = spec.cron is not None or spec.every_ms is not None or spec.at_ms is not None
-    return timed or spec.after_job is not None or spec.on_boot or spec.on_start
 
 
 def run(row: tuple[Any, ...]) -> Run:
@@ -259,10 +206,6 @@ def attempt(row: tuple[Any, ...]) -> Attempt:
         signals=[[rfc3339(at_ms), name] for at_ms, name in columns.listed(facts.signals)],
         left_behind=columns.listed(facts.left_behind),
     )
-
-
-def _target(what: Execution) -> dict[str, Any]:
-    return {"shell": what.shell} if what.shell is not None else {"command": what.command}
 
 
 def _last_run(facts: JobFacts) -> LastRun | None:

@@ -7,9 +7,9 @@ from jobctl.errors import Conflict, Gone
 from jobctl.model import JobSpec, ScheduleSpec
 from jobctl.states import RunState, SkipReason
 from jobctl_daemon.rows import Caller, Request
+from jobctl_daemon.shown import scheduled
 from jobctl_daemon.store.sqlite import dependents, events, owners, pauses, requests, retire
 from jobctl_daemon.store.sqlite.columns import text
-from jobctl_daemon.store.sqlite.facts import scheduled
 from jobctl_daemon.store.sqlite.identity import Identity, identity
 from jobctl_daemon.store.sqlite.statements import load
 

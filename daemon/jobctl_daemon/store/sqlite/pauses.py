@@ -164,12 +164,7 @@ def _go_on(connection: sqlite3.Connection, resumption: Resumption, job: _Resumin
     aim = {"job_id": job.id, "next_ms": resumption.next_ms, "handled_ms": resumption.handled_ms}
     connection.execute(SQL.aim_cursor, aim)
     ledger.append_skips(connection, [(row, job.owner_id, job.name) for row in resumption.rows], now_ms)
-    first = expand.next_run_id(connection)
-    placed = [
-        expand.Placed(first + number, run, job.id, job.version, job.owner_id, job.name, job.queue, job.priority)
-        for number, run in enumerate(resumption.runs)
-    ]
-    expand.make_runs(connection, placed, now_ms)
+    expand.make_runs(connection, expand.place(connection, ((job, run) for run in resumption.runs)), now_ms)
     released = sorted(connection.execute(SQL.release, (job.id,)))
     data = text({"name": job.name, "released": True})
     kinds = {RunState.SCHEDULED.value: "run.scheduled", RunState.READY.value: "run.ready"}

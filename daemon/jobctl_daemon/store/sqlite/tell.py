@@ -54,11 +54,9 @@ def tell(connection: sqlite3.Connection, wanted: Sequence[Notice], notes: Mappin
 
 def _deliver(connection: sqlite3.Connection, wanted: Sequence[Notice], now_ms: int) -> int:
     found = [(notice, _carrier(connection, notice, now_ms)) for notice in wanted]
-    first = expand.next_run_id(connection)
-    placed = [
-        next(expand.place(carrier, [_run(notice, now_ms)], first + number))._replace(execution=text(notice.execution))
-        for number, (notice, carrier) in enumerate((notice, carrier) for notice, carrier in found if carrier)
-    ]
+    carried = [(notice, carrier) for notice, carrier in found if carrier]
+    runs = expand.place(connection, ((carrier, _run(notice, now_ms)) for notice, carrier in carried))
+    placed = [run._replace(execution=text(notice.execution)) for run, (notice, _) in zip(runs, carried, strict=True)]
     made = expand.make_runs(connection, placed, now_ms)
     held = {carrier.id for _, carrier in found if carrier and carrier.suspended}
     _hold(connection, [run for run in made if run.job_id in held], now_ms)
