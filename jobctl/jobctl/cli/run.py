@@ -130,13 +130,14 @@ def _of_command(session: Session, client: Client, options: dict[str, Any]) -> di
 
 
 def _warn(session: Session, options: dict[str, Any], body: dict[str, Any]) -> None:
-    """Of a run that is due later: of one that starts now its end says what was wrong."""
-    if "run_at" not in body:
+    """Of a run that is due later, and of what its end could not say: of one that starts now it says what was wrong."""
+    if "run_at" not in body and "notify" not in body:
         return
-    from jobctl.cli.slips import clock_change, slips
+    from jobctl.cli.slips import clock_change, no_mail, slips
     from jobctl.schedule import host_zone
 
-    found = slips(body, uid=session.world.uid, environ=session.world.environ)
+    environ = session.world.environ
+    found = slips(body, uid=session.world.uid, environ=environ) if "run_at" in body else [*no_mail(body, environ)]
     if options["at"] is not None:
         found += clock_change(options["at"], milliseconds(body["run_at"]), options["tz"] or host_zone()[0])
     for slip in found:

@@ -41,7 +41,7 @@ def slips(body: Body, *, uid: int, environ: Mapping[str, str]) -> list[str]:
         path = body.get("env", {}).get("PATH") or _login_path(uid)
         found += _of_command(command, folder=body.get("cwd") or home, path=path, in_home=not body.get("cwd"))
     plan = body.get("schedule") or {}
-    return [*found, *_jitter(plan), *_waits(body, plan), *_untold(body), *_no_mail(body, environ)]
+    return [*found, *_jitter(plan), *_waits(body, plan), *_untold(body), *no_mail(body, environ)]
 
 
 def _of_command(command: Sequence[str], *, folder: str, path: str, in_home: bool) -> Iterator[str]:
@@ -134,7 +134,8 @@ def _untold(body: Body) -> Iterator[str]:
         )
 
 
-def _no_mail(body: Body, environ: Mapping[str, str]) -> Iterator[str]:
+def no_mail(body: Body, environ: Mapping[str, str]) -> Iterator[str]:
+    """Mail that nobody on this host would send."""
     mail = tells_by_mail(body.get("notify"))
     if mail and not has_sendmail(environ):
         yield (

@@ -256,6 +256,12 @@ def test_what_may_go_wrong_when_it_fails(
     assert (result.code, said in result.err, bool(result.err)) == (0, True, bool(said)), result
 
 
+def test_run_warns_of_mail_too(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slips, "_SENDMAIL", "/nonexistent")
+    result = cli("run", "--notify", "mail", "--", "no-such-program", PATH="/nonexistent")
+    assert ("no sendmail" in result.err, "no program" in result.err) == (True, False)
+
+
 def test_mail_with_sendmail_is_well(cli: Cli, tmp_path: Path) -> None:
     sendmail = tmp_path / "sendmail"
     sendmail.write_text("#!/bin/sh\n")
