@@ -76,8 +76,14 @@ def outcome(run: dict[str, Any]) -> str:
 
 
 def waits_for_retry(run: dict[str, Any]) -> bool:
-    """An attempt failed, and the next one has its time."""
-    return run["state"] in ("scheduled", "ready") and bool(run.get("attempt")) and bool(run.get("class"))
+    """An attempt failed, and the next one has its time. A pause makes a waiting retry *scheduled* again."""
+    waits = run["state"] == "ready" or (run["state"] == "scheduled" and not run.get("replays"))
+    return waits and bool(run.get("attempt")) and bool(run.get("class"))
+
+
+def waits_for_replay(run: dict[str, Any]) -> bool:
+    """It was a dead letter, and is to run again: when the pace says so, or what is before it has ended."""
+    return run["state"] == "scheduled" and bool(run.get("replays")) and bool(run.get("class"))
 
 
 def retry(run: dict[str, Any], viewer: Viewer) -> str:

@@ -160,7 +160,8 @@ class Fate:
             tried = f"{name} failed: {describe.failure(run)}, attempt {run['attempt']} of {run['max_attempts']}"
             return f"{tried}; {describe.retry(run, self._viewer)}"
         if state in ("scheduled", "ready"):
-            return f"{name} {self._waits(run)}"
+            before = f"failed: {describe.failure(run)}; replayed, it " if describe.waits_for_replay(run) else ""
+            return f"{name} {before}{self._waits(run)}"
         if state == "running":
             attempt = f", attempt {run['attempt']}" if run["attempt"] > 1 else ""
             return f"{name} is running, {describe.run_time(run, self._viewer)}{attempt}"

@@ -173,6 +173,8 @@ def _what_next(session: Session, run: dict[str, Any]) -> list[Fact]:
     """What comes of it, or can be done."""
     if describe.waits_for_retry(run):
         return [("next", describe.retry(run, session.viewer)), ("", f"now: jobctl retry {run['id']}")]
+    if describe.waits_for_replay(run):
+        return [("next", f"its replay is due {session.viewer.both(run['due_at'])}")]
     if run["state"] == "dead":
         return [("next", f"jobctl dlq show {run['id']}, jobctl dlq replay {run['id']}")]
     return []

@@ -156,6 +156,18 @@ def test_a_run_that_waits_for_another(cli: Cli, daemon: FakeDaemon) -> None:
     assert "run 104 is held: the job is paused by ana, due 02:00 UTC" in cli("why", "sync").out
 
 
+def test_a_replay_that_waits_for_its_turn(cli: Cli, daemon: FakeDaemon) -> None:
+    waiting = {"state": "scheduled", "started_at": None, "finished_at": None, "replays": 1, "exit_code": None,
+               "reason": "waits for its turn in the replay", "due_at": "2026-11-29T02:12:51Z"}  # fmt: skip
+    daemon.runs.append(dead(90, daemon.jobs[0], **waiting))
+    said = "run 90 failed: exit_code; replayed, it waits for its turn in the replay, due 03:12:51 CET, in 10s"
+    assert said.replace("exit_code", "exit code") in cli("why", "90").out
+    assert "its replay is due 03:12:51 CET, in 10s" in cli("show", "90", "--run").out
+    assert "retrying" not in cli("runs").out
+    daemon.runs[-1] |= {"reason": "exit 1"}
+    assert "run 90 failed: exit 1; replayed, it is waiting to start, due" in cli("why", "90").out
+
+
 def test_runs_that_gave_way_to_others(cli: Cli, daemon: FakeDaemon) -> None:
     gone = {"state": "superseded", "outcome": "superseded", "started_at": None, "attempt": 0}
     by = "it was cancelled by run 99, which replaces it"
