@@ -8,6 +8,7 @@ import typer
 from jobctl.cli.patience import Patience
 from jobctl.cli.select import checked_words
 from jobctl.cli.session import Session
+from jobctl.cli.times import Viewer, rfc3339
 from jobctl.cli.verbs import EVENT_KINDS
 from jobctl.client.sync import Client
 from jobctl.errors import Unavailable, Unreachable
@@ -17,6 +18,8 @@ EXAMPLES = (
     ("jobctl events -f -o ndjson | jq .kind", "one object a line"),
     ("jobctl events --after 4711", "what was missed"),
 )
+#: What is less is a duration.
+_INSTANT_MS_MIN = 1_000_000_000_000
 
 
 def verb(
@@ -77,7 +80,14 @@ def _print(session: Session, event: dict[str, Any]) -> None:
         return
     about = [f"job {event['job_id']}"] if event.get("job_id") is not None else []
     about += [f"run {event['run_id']}"] if event.get("run_id") is not None else []
-    facts = [f"{name}={value}" for name, value in event.get("data", {}).items() if value is not None]
+    facts = [_fact(viewer, name, value) for name, value in event.get("data", {}).items() if value is not None]
     render.line(
-        f"{event['id']:>6}  {viewer.full(event['at'])}  {event['kind']:<15}  {' '.join([*about, *facts])}".rstrip()
+        f"{event['id']:>6}  {viewer.full(event['at'])}  {event['kind']:<18}  {' '.join([*about, *facts])}".rstrip()
     )
+
+
+def _fact(viewer: Viewer, name: str, value: object) -> str:
+    """Instants as people read them."""
+    if name.endswith("_ms") and isinstance(value, int) and value > _INSTANT_MS_MIN:
+        return f"{name.removesuffix('_ms')}={viewer.clock(rfc3339(value))}"
+    return f"{name}={value}"

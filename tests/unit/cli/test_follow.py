@@ -207,13 +207,13 @@ def test_events(cli: Cli, daemon: FakeDaemon) -> None:
             "kind": "run.ready",
             "job_id": 1,
             "run_id": n,
-            "data": {"name": "a\x1bb"},
+            "data": {"name": "a\x1bb", "due_ms": 1_795_918_361_000, "took_ms": 12, "reason": None},
         }
         for n in (1, 2, 3)
     ]
     result = cli("events", "--after", "1")
     assert [line.split()[0] for line in result.out.splitlines()] == ["2", "3"]
-    assert "name=a\\x1bb" in result.out
+    assert result.out.splitlines()[0].endswith("name=a\\x1bb due=03:12:41 CET took_ms=12")
     assert [item["id"] for item in cli("events", "--json").json()["items"]] == [1, 2, 3]
 
 
