@@ -27,7 +27,8 @@ GROUP_FIELDS = (
 )  # fmt: skip
 _GROUPS = (
     Column("COUNT", right=True), Column("JOBS", shrinks=8), Column("FAILED", shrinks=10),
-    Column("ERROR", shrinks=8, drops=3), Column("LAST", drops=2), Column("REPLAYS", drops=1, right=True), Column("FINGERPRINT"),
+    Column("ERROR", shrinks=8, drops=3), Column("LAST", drops=2), Column("REPLAYS", drops=1, right=True),
+    Column("FINGERPRINT"),
 )  # fmt: skip
 _GROUPS_WIDE = (
     *_GROUPS[:5], Column("SINCE"), *_GROUPS[5:], Column("NEWEST", right=True), Column("REASON", shrinks=12)
