@@ -34,6 +34,8 @@ REASONS: Final = {
 }
 #: Before outcomes that are sentences already.
 _ENDED: Final = {"could not start": "", "cancelled": "was ", "superseded": "was "}
+#: States of runs for which the ledger has the reason.
+_NEVER_BEGUN: Final = ("skipped", "superseded", "cancelled")
 _NO_RECORD: Final = (
     "today's schedule was due then, but nothing is recorded: it had another one, or the record is no longer kept"
 )
@@ -139,12 +141,13 @@ class Fate:
 
     def _words(self, entry: Entry, run: Entry | None) -> str:
         reason, detail = entry.get("reason"), self.local(str(entry.get("detail") or ""))
-        if run is not None and run["state"] != "skipped":
+        if run is not None and not (reason and run["state"] in _NEVER_BEGUN and not run["started_at"]):
             text = self._ran(run)
             return f"{text} ({detail})" if detail and detail not in text else text
         if reason:
             ahead = milliseconds(entry["to"] or entry["from"]) > self._viewer.now_ms
-            done = "not run by itself" if reason == "coalesced" else "left out" if ahead else "skipped"
+            done = "left out" if ahead and run is None else run["state"] if run is not None else "skipped"
+            done = "not run by itself" if reason == "coalesced" else done
             return f"{done} ({reason}): {detail or REASONS.get(str(reason), 'for no known reason')}"
         if entry.get("run_id") is not None:
             return f"ran as run {entry['run_id']}, which is no longer kept"

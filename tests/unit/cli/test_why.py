@@ -88,6 +88,27 @@ def test_neighbours_with_the_same_reason_are_one_line_for_people(cli: Cli, daemo
     assert len(cli("why", "backup", "--since", "7d", "--json").json()["items"]) == 289
 
 
+def test_runs_that_never_began_are_told_by_the_ledgers_reason(cli: Cli, daemon: FakeDaemon) -> None:
+    never = {"started_at": None, "finished_at": DUE, "attempt": 0}
+    daemon.runs += [
+        run(90, daemon.jobs[0], state="superseded", **never),
+        run(91, daemon.jobs[0], state="superseded", **never),
+        run(92, daemon.jobs[0], state="cancelled", **never),
+        run(93, daemon.jobs[0], state="skipped", **never),
+    ]
+    edit = {"reason": "edited", "detail": "the schedule was edited before it began"}
+    daemon.ledger = [
+        entry("2026-11-29T01:00:00Z", run_id=90, **edit),
+        entry("2026-11-29T01:05:00Z", run_id=91, **edit),
+        entry("2026-11-29T01:10:00Z", run_id=92, reason="deleted"),
+        entry("2026-11-29T01:15:00Z", run_id=93, reason="limit"),
+    ]
+    shown = cli("why", "backup").out.splitlines()
+    assert "(2×)   superseded (edited): the schedule was edited before it began" in shown[0]
+    assert "cancelled (deleted): the job was removed" in shown[1]
+    assert "skipped (limit): as many" in shown[2]
+
+
 RANGE = entry("2026-11-26T02:00:00Z", "2026-11-28T02:00:00Z", count=3, reason="paused", detail="the job was paused")
 
 
