@@ -29,7 +29,7 @@ def settle(result: Result, effort: Effort | None, tail: bytes, now_ms: int) -> F
     outcome = judge(result, effort.stop_by if effort else None)
     done = record(result, outcome)
     if effort is None or outcome.state is not RunState.FAILED:
-        return _answered(done) if effort is not None and effort.probe else done
+        return done
     error = last_line(tail)
     named = msgspec.structs.replace(
         done, error=error, fingerprint=fingerprint(_kind(result, outcome), _said(done, error))
@@ -73,12 +73,6 @@ def _of_answer(done: Finish, effort: Effort, now_ms: int) -> Finish:
         reason = "it was not done before it was lost, says its on-lost command"
         return _again(msgspec.structs.replace(done, reason=reason), now_ms)
     return _for_good(done, effort.policies, "so its on-lost command could not tell whether it was done")
-
-
-def _answered(done: Finish) -> Finish:
-    if done.state is not RunState.SUCCEEDED:
-        return done
-    return msgspec.structs.replace(done, reason="it was done before it was lost, says its on-lost command")
 
 
 def hopeless(done: Finish, rules: Policies) -> str | None:

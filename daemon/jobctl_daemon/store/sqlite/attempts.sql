@@ -10,7 +10,7 @@ FROM runs WHERE state = 'running' ORDER BY id;
 -- name: claimed
 -- These runs, with what giving them back or ending them needs.
 SELECT r.id, r.fence, r.state, r.attempt, r.job_id, r.owner_id, r.key, r.due_ms, r.started_ms, r.trigger,
-       r.by_hand, r.replays, r.returns, r.batch, r.stop_wanted, r.stop_by, j.name, j.policies, j.one_shot, j.hidden,
+       r.by_hand, r.replays, r.returns, r.batch, r.probe, r.stop_wanted, r.stop_by, j.name, j.policies, j.one_shot, j.hidden,
        j.suspended, j.deleted_ms
 FROM json_each(?) ids CROSS JOIN runs r ON r.id = ids.value JOIN jobs j ON j.id = r.job_id;
 

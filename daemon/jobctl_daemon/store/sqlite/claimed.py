@@ -27,6 +27,7 @@ class Claimed(NamedTuple):
     replays: int
     returns: int
     batch: int | None
+    probe: int
     stop_wanted: str | None
     stop_by: str | None
     name: str

@@ -54,7 +54,7 @@ def _finish(connection: sqlite3.Connection, results: Sequence[Finish], now_ms: i
         elif not _possible(result):
             answers.append("refused")
         else:
-            accepted.append((_overtaken(result, row), found.pop(result.run_id)))
+            accepted.append((_as_it_stands(result, row), found.pop(result.run_id)))
             answers.append("ok")
     _record(connection, accepted, now_ms)
     return _verdicts(connection, results, answers)
@@ -66,8 +66,13 @@ def _possible(result: Finish) -> bool:
     return may_move(RunState.RUNNING, result.state) and result.state is not RunState.SCHEDULED
 
 
-def _overtaken(result: Finish, row: Claimed) -> Finish:
-    """A retry that nobody wants any more: somebody stopped the run, or removed its job, while it failed by itself."""
+def _as_it_stands(result: Finish, row: Claimed) -> Finish:
+    """What only the row knows: that it was asked about, or that nobody wants its retry any more.
+
+    Somebody may have stopped the run, or removed its job, while it failed by itself.
+    """
+    if row.probe and result.state is RunState.SUCCEEDED:
+        return msgspec.structs.replace(result, reason="it was done before it was lost, says its on-lost command")
     if result.state is not RunState.READY:
         return result
     if row.stop_wanted is not None:
