@@ -217,6 +217,8 @@ class Claim(Row, frozen=True):
     policies: Policies
     probe: bool = False
     """Ask the command of `on_lost` what became of the run, instead of running it."""
+    limited: bool = False
+    """Its queue has a limit, and may have kept it waiting."""
 
 
 class StartedAttempt(Row, frozen=True):

@@ -22,8 +22,11 @@ from jobctl_daemon.wake import Wake
 ADMIT_BATCH = 100
 #: Claims of one commit: small enough that the first commands start while the next are being claimed.
 CLAIM_BATCH = 100
-#: What is started after its time on purpose says nothing about how quick the daemon is.
+#: What is started after its time on purpose says nothing about how quick the daemon is; nor does what had to wait for
+#: an earlier run, or in a queue with a limit.
 _ON_TIME = frozenset({Trigger.SCHEDULE, Trigger.MANUAL})
+#: Runs remembered because they had to wait.
+_WAITED_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ class Dispatch:
         self._node = node
         self._again = again
         self._ending = ending
+        self._waited: set[int] = set()
         self._look = True
 
     def due(self) -> None:
@@ -88,6 +92,9 @@ class Dispatch:
         admitted = await self._store.admit(answers, now_ms)
         for run_id, fence in admitted.stops:
             self._pool.stop(attempt_id(run_id, fence), "cancel", None)
+        if len(self._waited) > _WAITED_MAX:  # most of them were cancelled or skipped, and never claimed
+            self._waited.clear()
+        self._waited.update(answer.run_id for answer in answers if answer.waits)
         # One that found its way free by now is not marked as waiting: it is admitted by the next look.
         self._look = self._look or admitted.waiting < sum(answer.waits for answer in answers)
         return len(pending)
@@ -136,5 +143,6 @@ class Dispatch:
         user = self._host.user if wanted in (None, self._host.user.name) else user_by_name(str(wanted))
         log = self._logs.create_dir(claim.run_id, claim.fence)
         message = start_message(claim, self._host, user, log)
-        measured = claim.trigger in _ON_TIME
+        measured = claim.trigger in _ON_TIME and not claim.limited and claim.run_id not in self._waited
+        self._waited.discard(claim.run_id)
         self._pool.start(message, claim.due_ms if measured else None, self._node.build)

@@ -5,7 +5,7 @@ UPDATE runs SET pid = ?, pid_start = ?, runner = ?, started_ms = ? WHERE id = ? 
 -- name: running
 -- Every claimed run.
 SELECT id, fence, attempt, job_id, boot_id, pid, pid_start, claimed_ms, started_ms, stop_wanted
-FROM runs WHERE state = 'running' ORDER BY id;
+FROM runs INDEXED BY runs_gate WHERE gate IS NOT NULL AND state = 'running' ORDER BY id;
 
 -- name: claimed
 -- These runs, with what giving them back or ending them needs.

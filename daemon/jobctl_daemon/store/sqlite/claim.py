@@ -31,6 +31,7 @@ class _Ready(NamedTuple):
     execution: str
     policies: str
     probe: int
+    limited: int
 
 
 def claim(
@@ -40,7 +41,8 @@ def claim(
     chosen = ready.due_now(connection, turns, now_ms, limit)
     if not chosen:
         return []
-    rows = list(map(_Ready._make, connection.execute(SQL.chosen, (text(chosen),))))
+    found = {row[0]: _Ready._make(row) for row in connection.execute(SQL.chosen, (text(chosen),))}
+    rows = [found[run_id] for run_id in chosen if run_id in found]
     floor = meta.raise_watermark(connection, now_ms)
     claims = [_claim(row, max(row.fence + 1, floor)) for row in rows]
     connection.executemany(SQL.take, [(c.fence, c.attempt, node, boot_id, now_ms, c.run_id) for c in claims])
@@ -66,6 +68,7 @@ def _claim(row: _Ready, fence: int) -> Claim:
         execution=columns.execution(row.execution),
         policies=columns.policies(row.policies),
         probe=bool(row.probe),
+        limited=bool(row.limited),
     )
 
 

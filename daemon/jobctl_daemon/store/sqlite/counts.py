@@ -15,7 +15,7 @@ def counts(connection: sqlite3.Connection, caller: Caller | None, now_ms: int) -
     statement = SQL.jobs if owner_id is None else SQL.jobs_of_owner
     parameters = {"owner_id": owner_id, "skips": streaks.SKIPS_TOLD}
     jobs, paused, parked, failed, skipping, quarantined, untold = connection.execute(statement, parameters).fetchone()
-    scheduled, held, waiting, waits, running, dead, died_ms = connection.execute(SQL.runs, parameters).fetchone()
+    scheduled, held, waiting, waits, gates, retries, dead, died_ms = connection.execute(SQL.runs, parameters).fetchone()
     return Counts(
         jobs=jobs,
         paused=paused,
@@ -23,7 +23,7 @@ def counts(connection: sqlite3.Connection, caller: Caller | None, now_ms: int) -
         failed=failed,
         scheduled=scheduled + held + waiting,
         ready=waits,
-        running=running,
+        running=gates - waits - retries,
         oldest_due_ms=_oldest_due(connection, owner_id, now_ms),
         next_ms=_next(connection, owner_id),
         last_event=events.newest(connection),

@@ -26,14 +26,16 @@ SELECT
      AND told = 0);
 
 -- name: runs
--- Scheduled, held, waiting, ready, running, dead, and when the newest died; each counted in its own index.
+-- Scheduled, held, waiting, ready, with a gate, held with one, dead, and when the newest died; each counted in its own
+-- index. What has a gate and is neither ready nor held is running.
 SELECT
     (SELECT count(*) FROM runs WHERE state = 'scheduled' AND held = 0 AND waits = 0
      AND (:owner_id IS NULL OR owner_id = :owner_id)),
     (SELECT count(*) FROM runs WHERE held = 1 AND (:owner_id IS NULL OR owner_id = :owner_id)),
     (SELECT count(*) FROM runs WHERE waits > 0 AND (:owner_id IS NULL OR owner_id = :owner_id)),
     (SELECT count(*) FROM runs WHERE state = 'ready' AND (:owner_id IS NULL OR owner_id = :owner_id)),
-    (SELECT count(*) FROM runs WHERE state = 'running' AND (:owner_id IS NULL OR owner_id = :owner_id)),
+    (SELECT count(*) FROM runs WHERE gate IS NOT NULL AND (:owner_id IS NULL OR owner_id = :owner_id)),
+    (SELECT count(*) FROM runs WHERE held = 1 AND gate IS NOT NULL AND (:owner_id IS NULL OR owner_id = :owner_id)),
     (SELECT count(*) FROM runs WHERE state = 'dead' AND (:owner_id IS NULL OR owner_id = :owner_id)),
     (SELECT max(ended_ms) FROM runs WHERE state = 'dead' AND (:owner_id IS NULL OR owner_id = :owner_id));
 

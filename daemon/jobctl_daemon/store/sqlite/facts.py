@@ -71,6 +71,7 @@ class RunFacts(NamedTuple):
     failure_class: str | None
     reason: str | None
     attempt: int
+    spare: int
     replays: int
     retry_of: int | None
     error: str | None
@@ -168,7 +169,7 @@ def run(row: tuple[Any, ...]) -> Run:
         failure_class=_class(facts.failure_class),
         reason=facts.reason,
         attempt=facts.attempt,
-        max_attempts=max(facts.attempt, columns.policies(facts.policies).retries + 1),
+        max_attempts=max(facts.attempt, facts.spare + columns.policies(facts.policies).retries + 1),
         replays=facts.replays,
         retry_of=facts.retry_of,
         error=facts.error,

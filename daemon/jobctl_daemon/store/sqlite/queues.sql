@@ -5,7 +5,7 @@ SELECT n.name, q.concurrency,
         AND (:owner_id IS NULL OR j.owner_id = :owner_id)),
        (SELECT count(*) FROM runs r WHERE r.state = 'ready' AND r.queue = n.name
         AND (:owner_id IS NULL OR r.owner_id = :owner_id)),
-       (SELECT count(*) FROM runs r WHERE r.state = 'running' AND r.queue = n.name
+       (SELECT count(*) FROM runs r WHERE r.gate IS NOT NULL AND r.state = 'running' AND r.queue = n.name
         AND (:owner_id IS NULL OR r.owner_id = :owner_id)),
        coalesce(q.paused, 0), q.paused_by, q.paused_since, q.paused_until, q.paused_why
 FROM (SELECT name FROM queues WHERE name <> ''

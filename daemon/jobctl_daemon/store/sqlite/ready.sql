@@ -24,5 +24,8 @@ ORDER BY due_ms, id LIMIT :limit;
 -- name: limits
 -- Queues with a limit, and how many of their runs are running.
 SELECT q.name, q.concurrency,
-       (SELECT count(*) FROM runs r WHERE r.state = 'running' AND r.queue = q.name)
+       CASE WHEN q.name = 'default'
+           THEN (SELECT count(*) FROM runs r WHERE r.gate IS NOT NULL AND r.state = 'running' AND r.queue = 'default')
+           ELSE (SELECT count(*) FROM runs r WHERE r.state = 'running' AND r.queue <> 'default' AND r.queue = q.name)
+       END
 FROM queues q WHERE q.concurrency IS NOT NULL;

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from jobctl.errors import Conflict, InternalError
 from jobctl.model import Replayed
+from jobctl.states import ACTIVE
 from jobctl_daemon.rows import Caller, DeadFilter, Replay, Request
 from jobctl_daemon.store.sqlite import columns, dead, events, owners, requests
 from jobctl_daemon.store.sqlite.columns import text
@@ -121,7 +122,7 @@ def _why_not(connection: sqlite3.Connection, caller: Caller, run_id: int) -> str
     row = connection.execute(SQL.state_of, {"run_id": run_id}).fetchone()
     if row is None or owners.scope(connection, caller) not in (None, row[1]):
         return "there is no such run"
-    return f"it is {row[0]}"
+    return f"it is active: {row[0]}" if row[0] in ACTIVE else f"it is no dead letter: {row[0]}"
 
 
 def _answered(connection: sqlite3.Connection, batch: int | None) -> Replayed:

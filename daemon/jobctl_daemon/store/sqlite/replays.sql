@@ -39,7 +39,7 @@ WHERE id = :run_id AND state = 'dead';
 -- name: next_of_batch
 -- The next run of a replay that goes one after another.
 SELECT id, job_id, owner_id, (SELECT name FROM jobs WHERE id = job_id) FROM runs
-WHERE batch = ? AND batch IS NOT NULL AND waits > 0 AND waits = 2 ORDER BY id LIMIT 1;
+WHERE waits > 0 AND waits = 2 AND batch = ? ORDER BY id LIMIT 1;
 
 -- name: its_turn
 -- Its turn has come.
@@ -48,5 +48,5 @@ UPDATE runs SET waits = 0, due_ms = ? WHERE id = ?;
 -- name: put_back
 -- The rest of a replay that is broken off: dead as before.
 UPDATE runs SET state = 'dead', waits = 0, replays = replays - 1, batch = NULL
-WHERE batch = ? AND batch IS NOT NULL AND waits > 0 AND waits = 2
+WHERE waits > 0 AND waits = 2 AND batch = ?
 RETURNING id, job_id, owner_id, key, reason, (SELECT name FROM jobs WHERE id = job_id);

@@ -139,15 +139,14 @@ ALTER TABLE runs_new RENAME TO runs;
 
 CREATE INDEX runs_pending ON runs (due_ms, id, owner_id) WHERE state = 'scheduled' AND held = 0 AND waits = 0;
 CREATE INDEX runs_held ON runs (job_id, owner_id, gate) WHERE held = 1;
-CREATE INDEX runs_waits ON runs (job_id, owner_id) WHERE waits > 0;
-CREATE INDEX runs_batch ON runs (batch, id) WHERE batch IS NOT NULL;
-CREATE INDEX runs_ready ON runs (queue, priority, owner_id, due_ms, id) WHERE state = 'ready';
-CREATE INDEX runs_running ON runs (queue, owner_id) WHERE state = 'running';
+CREATE INDEX runs_waits ON runs (job_id, owner_id, batch) WHERE waits > 0;
+CREATE INDEX runs_ready ON runs (queue, priority, owner_id, due_ms, id, start_by_ms) WHERE state = 'ready';
+-- Counting those of the queue that nearly all are in would cost each claim more than a look through the gates.
+CREATE INDEX runs_running ON runs (queue, owner_id) WHERE state = 'running' AND queue <> 'default';
 CREATE INDEX runs_start_by ON runs (start_by_ms) WHERE state = 'ready' AND start_by_ms IS NOT NULL;
 CREATE INDEX runs_gate ON runs (gate, owner_id) WHERE gate IS NOT NULL;
 CREATE INDEX runs_job ON runs (job_id, id);
 CREATE INDEX runs_dead ON runs (job_id, id, owner_id, ended_ms) WHERE state = 'dead';
-CREATE INDEX runs_fingerprint ON runs (fingerprint, id) WHERE state = 'dead';
 CREATE INDEX runs_died ON runs (ended_ms, id) WHERE state = 'dead';
 
 CREATE TABLE history_new (
@@ -249,7 +248,10 @@ SELECT r.id, r.key, j.uid AS job_uid, r.job_id, j.name AS job, r.version, r.trig
            WHEN r.state <> 'running' AND r.reason IS NOT NULL THEN r.reason
            ELSE r.note
        END AS reason,
-       r.attempt, r.replays, r.retry_of, CASE WHEN r.state = 'dead' THEN r.error END AS error,
+       r.attempt,
+       -- Attempts outside the budget of retries: those lost, and those before the last replay.
+       CASE WHEN r.state = 'dead' THEN 0 ELSE r.attempt - r.failures - (r.state = 'running') END AS spare,
+       r.replays, r.retry_of, CASE WHEN r.state = 'dead' THEN r.error END AS error,
        CASE WHEN r.state = 'dead' THEN r.fingerprint END AS fingerprint, r.fence, r.node,
        CASE WHEN r.state = 'dead' THEN r.exit_code END AS exit_code, CASE WHEN r.state = 'dead' THEN r.signal END AS signal,
        NULL AS late, r.coalesced, j.policies, r.owner_id
@@ -258,6 +260,6 @@ FROM runs r CROSS JOIN jobs j ON j.id = r.job_id;
 CREATE VIEW finished_facts AS
 SELECT h.id, h.key, j.uid AS job_uid, h.job_id, j.name AS job, h.version, h.trigger, h.slot_ms, h.due_ms,
        h.started_ms, h.finished_ms, h.state, h.outcome, h.failure_class, h.reason,
-       h.attempt, h.replays, h.retry_of, h.error, h.fingerprint, h.fence, h.node, h.exit_code, h.signal, h.late,
+       h.attempt, 0 AS spare, h.replays, h.retry_of, h.error, h.fingerprint, h.fence, h.node, h.exit_code, h.signal, h.late,
        h.coalesced, j.policies, h.owner_id
 FROM history h CROSS JOIN jobs j ON j.id = h.job_id;
