@@ -6,18 +6,24 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from jobctl.client.start import start_daemon
 from jobctl.client.sync import Client
-from jobctl.client.transport import UnixTransport
+from jobctl.client.transport import Request, UnixTransport
 from jobctl.clock import SystemClock
 from jobctl.errors import JobctlError
 
+T = TypeVar("T")
 Json = dict[str, Any]
-FINAL = ("succeeded", "failed", "cancelled", "skipped")
+ACTIVE = ("scheduled", "ready", "running")
+FINAL = ("succeeded", "failed", "cancelled", "skipped", "superseded", "discarded")
+ENDED = (*FINAL, "dead")
+#: For the next event; the stream itself says something every 15 s.
+PATIENCE_S = 12
+CLI = [sys.executable, "-c", "from jobctl.cli.main import main; main()"]
 
 
 class RealDaemon:
@@ -28,24 +34,36 @@ class RealDaemon:
         self.socket = str(home / "run" / "jobd.sock")
         self.client = Client(UnixTransport(self.socket))
         self.environ = {**os.environ, "JOBCTL_HOME": str(home)}
+        self.program = ["-m", "jobctl_daemon"]
+        """What Python runs: a test may put a daemon with a fault in its place."""
         self.process: subprocess.Popen[bytes] | None = None
         self._runners: set[int] = set()
 
     # ── life ─────────────────────────────────────────────────────
     def start(self) -> "RealDaemon":
         """In the foreground, as a child; returns when it answers."""
+        self._until_ready(self.launch())
+        self.runners()
+        return self
+
+    def launch(self) -> "subprocess.Popen[bytes]":
+        """The same for a daemon that may never answer."""
         self.home.mkdir(exist_ok=True)
         with (self.home / "jobd.out").open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "jobctl_daemon", "--foreground"],
+                [sys.executable, *self.program, "--foreground"],
                 env=self.environ,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
-        self._until_ready(self.process)
-        self.runners()
+        return self.process
+
+    def settings(self, text: str) -> "RealDaemon":
+        """What is in jobd.toml at the next start."""
+        (self.home / "config").mkdir(parents=True, exist_ok=True)
+        (self.home / "config" / "jobd.toml").write_text(text)
         return self
 
     def runners(self) -> list[int]:
@@ -75,19 +93,40 @@ class RealDaemon:
     def log(self) -> str:
         return (self.home / "jobd.out").read_text(errors="replace")
 
+    def restart(self) -> "RealDaemon":
+        """kill -9, and another one."""
+        self.kill9()
+        return self.start()
+
+    def kill_runners(self) -> None:
+        """kill -9 of the runners alone; returns when they are gone. Their commands live on."""
+        for pid in self.runners():
+            kill(pid)
+
     def close(self) -> None:
         """Ends commands, daemon and runners, by their ids."""
-        if self.process is not None and self.process.poll() is None:
+        if self.process is not None:
+            self.program = ["-m", "jobctl_daemon"]
+            if self.process.poll() is not None:  # a test that left it dead may have left commands to it
+                self.start()
             self._end_commands()
-            self.stop()
+            try:
+                self.stop()
+            except subprocess.TimeoutExpired:
+                self.kill9()
+                raise
         for pid in self._runners:
             _end(pid)
 
     def _end_commands(self) -> None:
         with contextlib.suppress(JobctlError):
-            for run in list(self.client.runs(state="scheduled,ready,running")):
-                with contextlib.suppress(JobctlError):
-                    self.client.kill_run(run["id"])
+            self.client.pause_daemon()
+            for _ in range(3):  # an end may have set another run going
+                left = list(self.client.runs(state=",".join(ACTIVE)))
+                for run in left:
+                    with contextlib.suppress(JobctlError):
+                        self.client.kill_run(run["id"])
+                for run in left:
                     self.client.run(run["id"], wait_s=10)
 
     # ── what tests ask ───────────────────────────────────────────
@@ -102,10 +141,58 @@ class RealDaemon:
         return self.client.create_run({"target": target, **fields})
 
     def finished(self, run: Json, within_s: int = 30) -> Json:
-        """The run when it is final."""
+        """The run when it has ended."""
         ended = self.client.run(run["id"], wait_s=within_s)
-        assert ended["state"] in FINAL, (ended, self.log())
+        assert ended["state"] in ENDED, (ended, self.log())
         return ended
+
+    def triggered(self, name: str) -> Json:
+        """A run of a job by hand."""
+        return self.client.trigger(name, {})
+
+    def until(self, answer: Callable[[], T]) -> T:
+        """The first answer that holds; it is asked for again whenever something has happened."""
+        target = f"/v1/events?follow=1&after={self.client.status()['last_event']}"
+        if found := answer():
+            return found
+        events = UnixTransport(self.socket)(Request("GET", target, timeout_s=PATIENCE_S)).pieces()
+        with contextlib.closing(events):
+            try:
+                for _ in events:
+                    if found := answer():
+                        return found
+            except JobctlError as error:
+                raise AssertionError(f"nothing happens any more: {error}: {self.log()}") from error
+        raise AssertionError(f"the daemon went away: {self.log()}")
+
+    def state(self, run: Json, *states: str, attempt: int | None = None) -> Json:
+        """The run once it is in one of the states; with `attempt` after so many attempts."""
+
+        def there() -> Json | None:
+            seen = self.client.run(run["id"])
+            return seen if seen["state"] in states and attempt in (None, seen["attempt"]) else None
+
+        return self.until(there)
+
+    def runs_of(self, name: str, **filters: Any) -> list[Json]:
+        """All runs of a job, oldest first."""
+        return list(self.client.job_runs(name, **filters))[::-1]
+
+    def ledger(self, name: str) -> list[Json]:
+        """Every occurrence of a job up to now, and what became of it."""
+        return list(self.client.ledger(name, None, None))
+
+    def jobctl(self, *argv: str, **environ: str) -> "subprocess.CompletedProcess[str]":
+        """The command line, as somebody would type it."""
+        return subprocess.run(
+            [*CLI, *argv],
+            env=self.environ | environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
 
     def until_says(self, run: Json, words: bytes) -> Json:
         """The run, once its command has printed the words."""
@@ -118,6 +205,20 @@ class RealDaemon:
 
     def output(self, run: Json) -> bytes:
         return self.client.log(run["id"]).read()
+
+
+def kill(pid: int) -> None:
+    """kill -9; returns when the process is gone."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        assert select.select([handle], [], [], 10)[0]
+    finally:
+        os.close(handle)
 
 
 def _end(pid: int) -> None:

@@ -1,0 +1,325 @@
+"""Failures of real commands: retries, what is hopeless, what cannot start, what is lost, and what harms the daemon."""
+
+import contextlib
+import itertools
+import os
+import resource
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from jobctl.cli.times import milliseconds
+from kit.daemon import Json, RealDaemon, kill, real_daemon
+from kit.gate import Gates
+from kit.marks import Marks
+
+#: What a busy machine may add to a delay.
+SLACK_MS = 3_000
+Full = Callable[[list[int]], contextlib.AbstractContextManager[None]]
+NO_RETRY = {"retry": {"max": 0, "lost": 0}, "on_failure": "record"}
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealDaemon]:
+    """For tests that do nothing to it."""
+    with real_daemon(tmp_path_factory.mktemp("failures") / "home") as made:
+        yield made
+
+
+@pytest.fixture
+def mortal(tmp_path: Path) -> Iterator[RealDaemon]:
+    """For tests that kill it."""
+    with real_daemon(tmp_path / "home") as made:
+        yield made
+
+
+@pytest.fixture
+def marks(tmp_path: Path) -> Marks:
+    return Marks(tmp_path / "marks")
+
+
+def waits_ms(attempts: list[Json]) -> list[int]:
+    """From the end of each attempt to the claim of the next."""
+    return [
+        milliseconds(after["claimed_at"]) - milliseconds(before["ended_at"])
+        for before, after in itertools.pairwise(attempts)
+    ]
+
+
+# ── retries ──────────────────────────────────────────────
+
+
+def test_what_fails_twice_and_then_works_has_three_attempts_under_one_key(daemon: RealDaemon, marks: Marks) -> None:
+    command = f"{marks.line('start')}; echo try $JOBCTL_ATTEMPT; test $JOBCTL_ATTEMPT -ge 3"
+    daemon.add("flaky", command, retry={"backoff": 0.3})
+    run = daemon.finished(daemon.triggered("flaky"))
+    attempts = daemon.client.attempts(run["id"])
+    first_ms, second_ms = waits_ms(attempts)
+    seen = marks.all()
+
+    assert (run["state"], run["attempt"], run["max_attempts"]) == ("succeeded", 3, 4)
+    assert [(attempt["class"], attempt["exit_code"]) for attempt in attempts] == [("exit_code", 1)] * 2 + [(None, 0)]
+    assert 300 <= first_ms <= 360 + SLACK_MS
+    assert 600 <= second_ms <= 720 + SLACK_MS
+    assert {mark.key for mark in seen} == {run["key"]}
+    assert [mark.attempt for mark in seen] == [1, 2, 3]
+    assert [mark.fence for mark in seen] == [attempt["fence"] for attempt in attempts]
+    assert attempts[0]["fence"] < attempts[1]["fence"] < attempts[2]["fence"]
+    assert [daemon.client.log(run["id"], attempt=number).read() for number in (1, 2, 3)] == [
+        b"try 1\n",
+        b"try 2\n",
+        b"try 3\n",
+    ]
+
+
+def test_delays_are_capped(daemon: RealDaemon) -> None:
+    daemon.add("capped", "exit 1", retry={"max": 4, "backoff": 0.1, "backoff_max": 0.2}, on_failure="record")
+    run = daemon.finished(daemon.triggered("capped"))
+    waits = waits_ms(daemon.client.attempts(run["id"]))
+
+    assert (run["state"], len(waits)) == ("failed", 4)
+    assert max(waits) <= 200 + SLACK_MS
+    assert min(waits) >= 100
+
+
+def test_a_retry_that_waits_says_so_holds_no_slot_and_can_be_made_due(mortal: RealDaemon) -> None:
+    mortal.stop()
+    mortal.settings("slots = 1\n").start()
+    mortal.add("patient", "test $JOBCTL_ATTEMPT = 2", retry={"backoff": 3600})
+    run = mortal.state(mortal.triggered("patient"), "ready", attempt=1)
+    status = mortal.client.status()
+
+    assert (run["class"], run["reason"]) == ("exit_code", "exit 1")
+    assert milliseconds(run["due_at"]) - milliseconds(status["now"]) > 2_800_000
+    assert (status["slots"], status["running"], status["oldest_due_s"]) == (1, 0, None)
+    assert mortal.finished(mortal.run(["/bin/true"]))["state"] == "succeeded"
+
+    retried = mortal.client.retry_run(run["id"])
+    ended = mortal.finished(run)
+    assert retried["how"] == "now"
+    assert (ended["state"], ended["attempt"], ended["key"]) == ("succeeded", 2, run["key"])
+
+
+def test_a_timeout_is_retried_and_a_cancelled_retry_is_not(daemon: RealDaemon) -> None:
+    daemon.add("slow", ["/usr/bin/tail", "-f", "/dev/null"], timeout=0.2, grace=1, retry={"max": 1, "backoff": 0.1})
+    run = daemon.finished(daemon.triggered("slow"))
+    assert (run["state"], run["class"], run["attempt"]) == ("dead", "timed_out", 2)
+
+    daemon.add("stopped", "exit 1", retry={"backoff": 3600})
+    waiting = daemon.state(daemon.triggered("stopped"), "ready", attempt=1)
+    daemon.client.cancel_run(waiting["id"])
+    assert daemon.finished(waiting)["state"] == "cancelled"
+
+
+def test_attempts_and_instants_outlive_every_restart(mortal: RealDaemon, marks: Marks) -> None:
+    retry = {"max": 3, "backoff": 4, "backoff_max": 4}
+    mortal.add("failing", f"{marks.line('start')}; exit 1", retry=retry)
+    run = mortal.triggered("failing")
+    stored = []
+    for number in (1, 2, 3):
+        waiting = mortal.state(run, "ready", attempt=number)
+        stored.append(waiting["due_at"])
+        mortal.restart()
+        assert mortal.client.run(run["id"])["due_at"] == waiting["due_at"]
+        mortal.stop()
+        mortal.start()
+    ended = mortal.finished(run)
+    attempts = mortal.client.attempts(run["id"])
+    late_ms = [
+        milliseconds(attempt["claimed_at"]) - milliseconds(due)
+        for attempt, due in zip(attempts[1:], stored, strict=True)
+    ]
+
+    assert (ended["state"], ended["attempt"], ended["reason"]) == ("dead", 4, "exit 1; 4 attempts have failed")
+    assert len(marks.all("start")) == 4
+    assert min(late_ms) >= 0
+    assert max(late_ms) <= 2_000
+
+
+# ── hopeless ──────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("code", [64, 78, 126, 127])
+def test_an_exit_that_says_so_is_dead_at_once(daemon: RealDaemon, code: int) -> None:
+    daemon.add(f"exit-{code}", f"exit {code}", retry={"max": 5, "backoff": 0.1})
+    run = daemon.finished(daemon.triggered(f"exit-{code}"))
+
+    assert (run["state"], run["attempt"], run["exit_code"]) == ("dead", 1, code)
+    assert run["reason"] == f"exit {code}; not retried: exit {code} says that trying again will not help"
+    assert len(daemon.client.attempts(run["id"])) == 1
+
+
+@pytest.mark.parametrize("program", ["/no/such/program", "/etc/passwd", "/"])
+def test_a_program_that_cannot_be_started_is_dead_at_once(daemon: RealDaemon, program: str) -> None:
+    daemon.add(f"bad {program}", [program], retry={"max": 5, "backoff": 0.1})
+    run = daemon.finished(daemon.triggered(f"bad {program}"))
+
+    assert (run["state"], run["class"], run["attempt"]) == ("dead", "spawn_error", 1)
+    assert program in run["reason"]
+    assert "it would not start the next time either" in run["reason"]
+
+
+def test_a_job_may_name_what_is_hopeless(daemon: RealDaemon) -> None:
+    retry = {"max": 2, "backoff": 0.1, "no_retry_on": [3, "signal"]}
+    daemon.add("three", "exit 3", retry=retry)
+    daemon.add("killed", "kill -9 $$", retry=retry)
+    daemon.add("four", "exit 4", retry=retry)
+    ended = [daemon.finished(daemon.triggered(name)) for name in ("three", "killed", "four")]
+    assert [(run["state"], run["attempt"]) for run in ended] == [("dead", 1), ("dead", 1), ("dead", 3)]
+
+
+# ── what cannot start now ──────────────────────────────────────────────
+
+
+@contextlib.contextmanager
+def without_processes(pids: list[int]) -> Iterator[None]:
+    """The user of the runners may have no process more. Root has no such limit; whom it becomes has, from the second
+    process on."""
+    before = [resource.prlimit(pid, resource.RLIMIT_NPROC) for pid in pids]
+    first = {"user": "nobody"} if os.geteuid() == 0 else {}
+    with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, **first) as process:
+        for pid, (_, hard) in zip(pids, before, strict=True):
+            resource.prlimit(pid, resource.RLIMIT_NPROC, (0, hard))
+        try:
+            yield
+        finally:
+            for pid, limits in zip(pids, before, strict=True):
+                resource.prlimit(pid, resource.RLIMIT_NPROC, limits)
+            process.communicate()
+
+
+@contextlib.contextmanager
+def without_room(pids: list[int]) -> Iterator[None]:
+    """A control group around the runners that is full with them."""
+    made, home = _pids_group()
+    try:
+        for pid in pids:
+            (made / "cgroup.procs").write_text(str(pid))
+        (made / "pids.max").write_text(str(len(pids)))
+        yield
+    finally:
+        (made / "pids.max").write_text("max")
+        for pid in (made / "cgroup.procs").read_text().split():
+            (home / "cgroup.procs").write_text(pid)
+        made.rmdir()
+
+
+def _pids_group() -> tuple[Path, Path]:
+    """A new group, and the one that the tests are in; skips where none can be made."""
+    for mount, kind in ((Path("/sys/fs/cgroup/pids"), ":pids:"), (Path("/sys/fs/cgroup"), "::")):
+        own = next((line for line in Path("/proc/self/cgroup").read_text().splitlines() if kind in line), None)
+        home = mount / own.rpartition(":")[2].lstrip("/") if own else mount
+        made = home / f"jobctl-test-{os.getpid()}"
+        with contextlib.suppress(OSError):
+            made.mkdir()
+            if (made / "pids.max").exists():
+                return made, home
+            made.rmdir()
+    pytest.skip("no control group that counts processes can be made here")
+
+
+@pytest.mark.parametrize("full", [without_processes, without_room])
+def test_a_host_without_a_free_process_burns_no_attempt(daemon: RealDaemon, full: Full) -> None:
+    user = {"user": "nobody"} if full is without_processes and os.geteuid() == 0 else {}
+    name = full.__name__
+    daemon.add(name, ["/bin/echo", "at last"], retry={"max": 0}, **user)
+    with full(daemon.runners()):
+        run = daemon.triggered(name)
+        waiting = daemon.until(lambda: _refused(daemon, run))
+        warnings = daemon.client.status()["warnings"]
+    ended = daemon.finished(run)
+    (attempt,) = daemon.client.attempts(run["id"])
+
+    assert (waiting["state"], waiting["attempt"]) == ("ready", 0)
+    assert [words for words in warnings if "cannot be started now: EAGAIN" in words]
+    assert (ended["state"], ended["attempt"], ended["key"]) == ("succeeded", 1, run["key"])
+    assert attempt["fence"] > waiting["fence"]
+    assert daemon.output(run) == b"at last\n"
+
+
+def _refused(daemon: RealDaemon, run: Json) -> Json | None:
+    """The run once its start has been given back."""
+    seen = daemon.client.run(run["id"])
+    return seen if seen["state"] == "ready" and seen["fence"] else None
+
+
+def test_a_program_that_is_being_written_burns_no_attempt(daemon: RealDaemon, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    shutil.copy("/bin/true", program)
+    with program.open("ab"):
+        with contextlib.suppress(OSError):
+            subprocess.run([program], check=True)
+            pytest.skip("this kernel starts programs that are open for writing")
+        daemon.add("upgrade", [str(program)], retry={"max": 0})
+        run = daemon.triggered("upgrade")
+        waiting = daemon.until(lambda: _refused(daemon, run))
+    ended = daemon.finished(run)
+
+    assert (waiting["state"], waiting["attempt"]) == ("ready", 0)
+    assert (ended["state"], ended["attempt"]) == ("succeeded", 1)
+
+
+# ── what is lost ──────────────────────────────────────────────
+
+
+def lose(daemon: RealDaemon, gates: Gates, name: str) -> None:
+    """The runner of the command dies, and the command with it."""
+    daemon.kill_runners()
+    kill(gates.pid(name))
+
+
+def test_what_was_lost_is_retried_from_a_budget_of_its_own(mortal: RealDaemon, tmp_path: Path, marks: Marks) -> None:
+    gates = Gates(tmp_path / "gates")
+    first = " ".join(map(_quoted, gates.command("first")))
+    mortal.add(
+        "unlucky",
+        f"{marks.line('start')}; test $JOBCTL_ATTEMPT -gt 1 || exec {first}; exit 1",
+        retry={"max": 1, "lost": 1, "backoff": 0.1},
+    )
+    run = mortal.until_says(mortal.triggered("unlucky"), b"begin")
+    lose(mortal, gates, "first")
+    ended = mortal.finished(run)
+    attempts = mortal.client.attempts(run["id"])
+    mortal.runners()
+
+    assert [attempt["class"] for attempt in attempts] == ["lost", "exit_code", "exit_code"]
+    assert (ended["state"], ended["reason"]) == ("dead", "exit 1; 2 attempts have failed")
+    assert {mark.key for mark in marks.all()} == {run["key"]}
+    assert [mark.attempt for mark in marks.all()] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "attempts", "reason"),
+    [
+        ("dead", "dead", 1, "what is lost is not retried here"),
+        ("ask:0", "succeeded", 2, "it was done before it was lost, says its on-lost command"),
+        ("ask:1", "succeeded", 3, None),
+        ("ask:7", "dead", 2, "exit 7; so its on-lost command could not tell whether it was done"),
+    ],
+)
+def test_what_was_lost_is_left_or_asked_about(
+    mortal: RealDaemon, tmp_path: Path, marks: Marks, answer: str, state: str, attempts: int, reason: str | None
+) -> None:
+    gates = Gates(tmp_path / "gates")
+    first = " ".join(map(_quoted, gates.command("first")))
+    word, _, code = answer.partition(":")
+    on_lost = f"ask:{marks.line('asked')}; exit {code}" if code else word
+    command = f"{marks.line('start')}; test $JOBCTL_ATTEMPT -gt 1 || exec {first}"
+    mortal.add("unlucky", command, retry={"max": 0, "on_lost": on_lost})
+    run = mortal.until_says(mortal.triggered("unlucky"), b"begin")
+    lose(mortal, gates, "first")
+    ended = mortal.finished(run)
+    mortal.runners()
+
+    assert (ended["state"], ended["attempt"]) == (state, attempts)
+    assert reason is None or ended["reason"].endswith(reason)
+    assert [mark.what for mark in marks.all()] == ["start", "asked", "start"][:attempts]
+    assert {mark.key for mark in marks.all()} == {run["key"]}
+    assert [mark.attempt for mark in marks.all()] == list(range(1, attempts + 1))
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("'", "'\\''") + "'"
