@@ -17,7 +17,7 @@ WHERE (state = 'scheduled' OR state = 'ready') AND start_by_ms IS NOT NULL;
 -- name: ahead
 -- Cursors beyond now that can be expanded, in order of their jobs.
 SELECT d.job_id, d.uid, d.name, d.version, d.schedule, d.policies, d.next_nominal, d.handled_ms, d.revision,
-       d.created_ms, d.suspended_since, d.resuming, d.quarantined, d.generation
+       d.created_ms, d.suspended_since, d.suspended_why, d.resuming, d.quarantined, d.generation
 FROM cursors c CROSS JOIN due_jobs d ON d.job_id = c.job_id
 WHERE c.job_id > :after AND c.handled_ms > :now_ms AND c.error IS NULL
 ORDER BY c.job_id LIMIT :limit;
