@@ -100,6 +100,8 @@ class NewRun(Row, frozen=True):
     note: str | None = None
     once_ever: bool = False
     """Not made when the instant has a run already, whatever its key: the clock was set back since."""
+    gives_way: bool = False
+    """One of many catch-ups: it goes after what else is due in its priority."""
 
 
 class LedgerRow(Row, frozen=True):

@@ -296,6 +296,23 @@ async def test_a_storm_is_spread_and_what_is_on_its_time_goes_before_the_rest(ho
     assert single.wall_ms - on_time <= 2 * SECOND
 
 
+async def test_a_backlog_that_fills_every_slot_lets_what_is_on_its_time_go_first(host: Lives) -> None:
+    for number in range(200):
+        await host.add(f"hourly-{number}", cron="0 * * * *")
+    for number in range(5):
+        await host.add(f"each-{number}", cron="0 * * * *", misfire=Misfire.ALL)
+    on_time = T0 + 12 * HOUR + 30 * MINUTE + 5 * SECOND
+    await host.add("on-time", at_ms=on_time)
+    host.room = 8
+    await host.down(12 * HOUR + 30 * MINUTE)
+    await host.live(MINUTE)
+
+    (single,) = host.of("on-time")
+    assert single.wall_ms - on_time <= 2 * SECOND
+    assert len(host.starts) == 200 + 5 * 10 + 1
+    assert host.most_running == 8
+
+
 # ── waking ──────────────────────────────────────────────
 
 

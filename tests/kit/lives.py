@@ -48,8 +48,12 @@ class Lives:
         self.real_ms = 0
         self.starts: list[Start] = []
         self.events: list[Event] = []
+        self.room: int | None = None
+        """How many commands may run at once; each of them then takes a second. None: they end at once."""
+        self.most_running = 0
         self.corrections: set[int] = set()
         """The generations that began with a step of more than three hours."""
+        self._running: list[tuple[int, Finish]] = []
         self._path = folder / "jobctl.db"
 
     # ── lives ─────────────────────────────────────────────────────
@@ -97,6 +101,8 @@ class Lives:
             next_ms = await self.look()
             left_ms = end_ms - self.real_ms
             wait_ms = left_ms if next_ms is None else min(left_ms, max(0, next_ms - self.clock.now_ms()))
+            if self._running:
+                wait_ms = min(wait_ms, self._running[0][0] + SECOND - self.real_ms)
             self._pass(wait_ms)
             if self.real_ms >= end_ms:
                 await self.look()
@@ -135,15 +141,22 @@ class Lives:
         pending = await self.store.pending(now_ms, 1000)
         if pending:
             await self.store.admit(admit(pending, now_ms), now_ms)
-        claims = await self.store.claim(now_ms, 1000, "host", "boot")
+        done = [self._running.pop(0)[1] for began, _ in list(self._running) if began + SECOND <= self.real_ms]
+        free = 1000 if self.room is None else self.room - len(self._running)
+        claims = await self.store.claim(now_ms, free, "host", "boot") if free else []
         self.starts += [
             Start(claim.job_name, claim.slot_ms, claim.key, self.clock.now_ms(), self.real_ms, self.time.generation)
             for claim in claims
         ]
-        done = [_succeeded(claim.run_id, claim.fence, now_ms) for claim in claims]
+        ends = [_succeeded(claim.run_id, claim.fence, now_ms) for claim in claims]
+        if self.room is None:
+            done += ends
+        else:
+            self._running += [(self.real_ms, end) for end in ends]
+            self.most_running = max(self.most_running, len(self._running))
         if done:
             await self.store.finish(done, now_ms)
-        return len(pending) + len(claims)
+        return len(pending) + len(claims) + len(done)
 
     # ── jobs ─────────────────────────────────────────────────────
     async def add(

@@ -1,6 +1,7 @@
 """Catch-up runs of one backlog do not all start at once (faults F055): after the first few they are paced.
 
-They are due one after another, fifty a second, so that what falls due on its time meanwhile goes before the rest.
+They are due one after another, fifty a second, and where slots are short they go after what else is due in their
+priority: a job that is on its time starts although the backlog is not done.
 """
 
 from collections.abc import Iterable
@@ -39,4 +40,4 @@ def _later(run: NewRun, now_ms: int, wait_ms: int) -> NewRun:
     if wait_ms <= 0 or run.due_ms >= now_ms + wait_ms:
         return run
     start_by_ms = run.start_by_ms if run.start_by_ms is None else run.start_by_ms + wait_ms
-    return msgspec.structs.replace(run, due_ms=now_ms + wait_ms, start_by_ms=start_by_ms)
+    return msgspec.structs.replace(run, due_ms=now_ms + wait_ms, start_by_ms=start_by_ms, gives_way=True)

@@ -149,7 +149,7 @@ def _run(placed: Placed) -> tuple[object, ...]:
         run.coalesced,
         gap(run.note),
         placed.queue,
-        placed.priority,
+        placed.priority + run.gives_way,
         1 if placed.by_hand else 0,
         gap(placed.retry_of),
         gap(placed.execution),
