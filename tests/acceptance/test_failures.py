@@ -271,19 +271,19 @@ def lose(daemon: RealDaemon, gates: Gates, name: str) -> None:
     kill(gates.pid(name))
 
 
-def test_what_was_lost_is_retried_from_a_budget_of_its_own(mortal: RealDaemon, tmp_path: Path, marks: Marks) -> None:
+def test_what_was_lost_is_retried_from_a_budget_of_its_own(daemon: RealDaemon, tmp_path: Path, marks: Marks) -> None:
     gates = Gates(tmp_path / "gates")
     first = " ".join(map(_quoted, gates.command("first")))
-    mortal.add(
-        "unlucky",
+    daemon.add(
+        "unlucky once",
         f"{marks.line('start')}; test $JOBCTL_ATTEMPT -gt 1 || exec {first}; exit 1",
         retry={"max": 1, "lost": 1, "backoff": 0.1},
     )
-    run = mortal.until_says(mortal.triggered("unlucky"), b"begin")
-    lose(mortal, gates, "first")
-    ended = mortal.finished(run)
-    attempts = mortal.client.attempts(run["id"])
-    mortal.runners()
+    run = daemon.until_says(daemon.triggered("unlucky once"), b"begin")
+    lose(daemon, gates, "first")
+    ended = daemon.finished(run)
+    attempts = daemon.client.attempts(run["id"])
+    daemon.runners()
 
     assert [attempt["class"] for attempt in attempts] == ["lost", "exit_code", "exit_code"]
     assert (ended["state"], ended["reason"]) == ("dead", "exit 1; 2 attempts have failed")
@@ -301,18 +301,18 @@ def test_what_was_lost_is_retried_from_a_budget_of_its_own(mortal: RealDaemon, t
     ],
 )
 def test_what_was_lost_is_left_or_asked_about(
-    mortal: RealDaemon, tmp_path: Path, marks: Marks, answer: str, state: str, attempts: int, reason: str | None
+    daemon: RealDaemon, tmp_path: Path, marks: Marks, answer: str, state: str, attempts: int, reason: str | None
 ) -> None:
     gates = Gates(tmp_path / "gates")
     first = " ".join(map(_quoted, gates.command("first")))
     word, _, code = answer.partition(":")
     on_lost = f"ask:{marks.line('asked')}; exit {code}" if code else word
     command = f"{marks.line('start')}; test $JOBCTL_ATTEMPT -gt 1 || exec {first}"
-    mortal.add("unlucky", command, retry={"max": 0, "on_lost": on_lost})
-    run = mortal.until_says(mortal.triggered("unlucky"), b"begin")
-    lose(mortal, gates, "first")
-    ended = mortal.finished(run)
-    mortal.runners()
+    daemon.add(f"unlucky {answer}", command, retry={"max": 0, "on_lost": on_lost})
+    run = daemon.until_says(daemon.triggered(f"unlucky {answer}"), b"begin")
+    lose(daemon, gates, "first")
+    ended = daemon.finished(run)
+    daemon.runners()
 
     assert (ended["state"], ended["attempt"]) == (state, attempts)
     assert reason is None or ended["reason"].endswith(reason)
