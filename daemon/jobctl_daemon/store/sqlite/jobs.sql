@@ -18,8 +18,8 @@ INSERT INTO cursors (job_id, next_nominal, handled_ms, revision) VALUES (?, ?, ?
 SELECT id FROM jobs WHERE owner_id = ? AND name = ? AND deleted_ms IS NULL AND hidden = 0 AND done = 0;
 
 -- name: delete
--- A deleted job keeps its row: history shows its name, and its request key answers "gone".
-UPDATE jobs SET deleted_ms = ?, rev = rev + 1 WHERE id = ?;
+-- A deleted job keeps its row: history shows its name, and its request key answers "gone". It waits to be aimed no more.
+UPDATE jobs SET deleted_ms = ?, resuming = NULL, rev = rev + 1 WHERE id = ?;
 
 -- name: delete_cursor
 -- Nothing of this job is ever due again.
