@@ -16,11 +16,14 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def rig(backend: str, tmp_path: Path) -> AsyncIterator[Rig]:
-    """An open, empty store."""
+    """An open, empty store. Whatever a test does with it, the invariants hold at its end."""
     made = Rig(BACKENDS[backend](tmp_path))
     await made.begin()
-    yield made
-    await made.store.close()
+    try:
+        yield made
+        await made.check()
+    finally:
+        await made.store.close()
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Runs whose time has come: what is pending, what blocks it, and what the answers do."""
 
 from jobctl.states import Overlap, RunState, SkipReason
-from jobctl_daemon.rows import Admission
+from jobctl_daemon.rows import Admission, Admitted
 from kit.stores import ADA, MINUTE, T0, Rig, spec
 
 
@@ -17,21 +17,21 @@ async def test_pending_runs_come_by_due_time_and_id(rig: Rig) -> None:
 
 
 async def test_a_pending_run_names_what_of_its_job_is_active(rig: Rig) -> None:
-    job, other = await rig.add(), await rig.add(spec("other"))
+    job, other = await rig.add(spec(overlap=Overlap.SKIP)), await rig.add(spec("other", overlap=Overlap.SKIP))
     ready = (await rig.ready(job.id, T0))[0]
     await rig.scheduled(job.id, T0 + 1)
     await rig.scheduled(other.id, T0 + 1)
     blocked, free = await rig.store.pending(T0 + 1, 10)
-    assert (blocked.active_run_id, free.active_run_id) == (ready, None)
+    assert (blocked.active, free.active) == ((ready,), ())
     await rig.claim()
-    assert (await rig.store.pending(T0 + 1, 10))[0].active_run_id == ready
+    assert (await rig.store.pending(T0 + 1, 10))[0].active == (ready,)
 
 
 async def test_a_finished_run_blocks_nothing(rig: Rig) -> None:
-    job = await rig.add()
+    job = await rig.add(spec(overlap=Overlap.SKIP))
     await rig.finished(job.id, T0)
     await rig.scheduled(job.id, T0 + 1)
-    assert (await rig.store.pending(T0 + 1, 10))[0].active_run_id is None
+    assert (await rig.store.pending(T0 + 1, 10))[0].active == ()
 
 
 async def test_an_admitted_run_is_ready(rig: Rig) -> None:
@@ -55,7 +55,7 @@ async def test_a_refused_run_is_skipped_with_its_reason_in_history_and_ledger(ri
     job = await rig.add()
     (run_id,) = await rig.scheduled(job.id, T0)
     skip = Admission(run_id=run_id, reason=SkipReason.OVERLAP, detail="run 7 was still active")
-    assert await rig.store.admit([skip], T0) == 1
+    assert await rig.store.admit([skip], T0) == Admitted(moved=1)
     run = await rig.store.run(ADA, run_id)
     assert (run.state, run.outcome, run.reason) == ("skipped", "overlap", "run 7 was still active")
     (row,) = await rig.store.ledger(ADA, job.id, T0, T0, 10)
@@ -67,7 +67,7 @@ async def test_admissions_and_skips_of_one_call_are_all_done(rig: Rig) -> None:
     job = await rig.add()
     one, two = await rig.scheduled(job.id, T0, T0 + 1)
     answers = [Admission(run_id=one), Admission(run_id=two, reason=SkipReason.OVERLAP)]
-    assert await rig.store.admit(answers, T0) == 2
+    assert await rig.store.admit(answers, T0) == Admitted(moved=2)
     assert [await rig.state(run_id) for run_id in (one, two)] == ["ready", "skipped"]
 
 

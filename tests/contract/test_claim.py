@@ -3,7 +3,7 @@
 import asyncio
 
 from jobctl.states import Trigger
-from jobctl_daemon.rows import Adoption, StartedAttempt
+from jobctl_daemon.rows import StartedAttempt
 from kit.stores import ADA, BOOT, MINUTE, NODE, ROOT, T0, Rig, spec
 
 
@@ -130,8 +130,9 @@ async def test_everything_claimed_is_found_after_a_restart(rig: Rig) -> None:
 async def test_an_adopted_process_is_noted(rig: Rig) -> None:
     job = await rig.add()
     (claim,) = await rig.claimed(job.id, T0)
-    adoption = Adoption(run_id=claim.run_id, fence=claim.fence, pid=5, pid_start=6, runner="b", started_ms=T0 + 1)
-    await rig.store.adopt([adoption])
+    await rig.begun(claim)
+    alive = StartedAttempt(run_id=claim.run_id, fence=claim.fence, pid=5, pid_start=6, runner="b", started_ms=T0 + 1)
+    await rig.store.started([alive])
     (found,) = await rig.store.running()
     assert (found.pid, found.pid_start, found.started_ms) == (5, 6, T0 + 1)
 

@@ -161,7 +161,7 @@ async def test_jobs_of_others_do_not_exist(rig: Rig) -> None:
         lambda: rig.store.cursor(BOB, job.id),
         lambda: rig.store.delete_job(BOB, job.id, T0),
         lambda: rig.store.pause_job(BOB, job.id, "bob", None, None, T0),
-        lambda: rig.store.resume_job(BOB, job.id, None, None, T0),
+        lambda: rig.store.resume_job(BOB, job.id, False, T0),
         lambda: rig.store.trigger(BOB, job.id, T0, T0, None),
         lambda: rig.store.ledger(BOB, job.id, 0, T0, 10),
         lambda: rig.store.run(BOB, claims[0].run_id),

@@ -2,10 +2,16 @@
 
 import pytest
 
-from jobctl.errors import NotFound
+from jobctl.errors import Conflict, NotFound
 from jobctl.states import SkipReason, Trigger
-from jobctl_daemon.rows import RunFilter
+from jobctl_daemon.rows import LedgerRow, Resumption, RunFilter
 from kit.stores import ADA, MINUTE, ROOT, T0, Rig, expansion, skip_row, spec
+
+
+async def resumption(rig: Rig, job_id: int, next_ms: int | None, now_ms: int, *rows: LedgerRow) -> Resumption:
+    """The decision that a job goes on with this instant."""
+    cursor = await rig.cursor(job_id)
+    return Resumption(job_id=job_id, revision=cursor.revision, rows=rows, next_ms=next_ms, handled_ms=now_ms)
 
 
 async def test_a_paused_job_is_not_due_and_says_why(rig: Rig) -> None:
@@ -72,8 +78,11 @@ async def test_a_resume_releases_held_runs_and_aims_the_cursor(rig: Rig) -> None
     job = await rig.add()
     ids = await rig.ready(job.id, T0)
     await rig.store.pause_job(ADA, job.id, "ada", None, None, T0)
-    missed = skip_row(job.id, T0 + MINUTE, T0 + 3 * MINUTE, 3, reason=SkipReason.PAUSED)
-    resumed = await rig.store.resume_job(ADA, job.id, missed, T0 + 4 * MINUTE, T0 + 3 * MINUTE)
+    now_ms = T0 + 3 * MINUTE
+    assert await rig.store.resume_job(ADA, job.id, False, now_ms)
+    missed = skip_row(job.id, T0 + MINUTE, now_ms, 3, reason=SkipReason.PAUSED)
+    assert await rig.store.unsuspend([await resumption(rig, job.id, T0 + 4 * MINUTE, now_ms, missed)], now_ms) == 1
+    resumed = await rig.store.job(ADA, "backup")
     assert (resumed.state, resumed.paused_by, resumed.paused_since) == ("ok", None, None)
     assert resumed.next_run_at == "2027-01-15T08:04:00Z"
     assert [run.run_id for run in await rig.store.pending(T0 + 3 * MINUTE, 10)] == ids
@@ -85,8 +94,11 @@ async def test_a_resume_releases_held_runs_and_aims_the_cursor(rig: Rig) -> None
 
 async def test_a_job_that_is_not_paused_is_not_changed_by_a_resume(rig: Rig) -> None:
     job = await rig.add()
-    resumed = await rig.store.resume_job(ADA, job.id, skip_row(job.id, T0, T0), T0 + 9 * MINUTE, T0)
-    assert resumed == job
+    with pytest.raises(Conflict, match="not paused"):
+        await rig.store.resume_job(ADA, job.id, False, T0)
+    unasked = await resumption(rig, job.id, T0 + 9 * MINUTE, T0, skip_row(job.id, T0, T0))
+    assert await rig.store.unsuspend([unasked], T0) == 0
+    assert await rig.store.job(ADA, "backup") == job
     assert await rig.store.ledger(ADA, job.id, 0, T0 + MINUTE, 10) == []
 
 
@@ -102,9 +114,11 @@ async def test_a_pause_that_has_ended_is_found_with_what_a_resume_needs(rig: Rig
     job = await rig.add()
     await rig.add(spec("manual", cron=None), next_ms=None)
     await rig.store.pause_job(ADA, job.id, "ada", T0 + MINUTE, None, T0)
-    assert await rig.store.ended_pauses(T0 + MINUTE - 1) == []
-    (found,) = await rig.store.ended_pauses(T0 + MINUTE)
-    assert (found.job_id, found.next_ms, found.paused_since_ms, found.handled_ms) == (job.id, None, T0, T0)
+    assert await rig.store.end_pauses(T0 + MINUTE - 1) == 0
+    assert await rig.store.resumable(10) == []
+    assert await rig.store.end_pauses(T0 + MINUTE) == 1
+    (found,) = await rig.store.resumable(10)
+    assert (found.job_id, found.next_ms, found.suspended_since_ms, found.handled_ms) == (job.id, None, T0, T0)
 
 
 async def test_a_claim_given_back_to_a_paused_job_is_held(rig: Rig) -> None:
@@ -114,7 +128,7 @@ async def test_a_claim_given_back_to_a_paused_job_is_held(rig: Rig) -> None:
     assert await rig.store.unclaim([(claim.run_id, claim.fence)], T0, T0, "no runner") == 1
     assert await rig.claim() == []
     assert await rig.store.pending(T0, 10) == []
-    await rig.store.resume_job(ADA, job.id, None, None, T0)
+    await rig.resume(job.id)
     assert [run.run_id for run in await rig.store.pending(T0, 10)] == [claim.run_id]
 
 
@@ -125,7 +139,7 @@ async def test_a_paused_one_shot_is_not_done_before_it_has_run(rig: Rig) -> None
     await rig.admit(run.id)
     await rig.finish(*await rig.claim())
     assert (await rig.store.job(ADA, str(job.id))).state == "paused"
-    await rig.store.resume_job(ADA, job.id, None, T0, T0)
+    await rig.resume(job.id)
     assert (await rig.store.job(ADA, str(job.id))).state == "ok"
     await rig.finished(job.id, T0)
     assert (await rig.store.job(ADA, str(job.id))).state == "done"
@@ -135,7 +149,7 @@ async def test_boot_jobs_that_are_paused_do_not_start_with_the_boot(rig: Rig) ->
     job = await rig.add(spec(on_boot=True), next_ms=None)
     await rig.store.pause_job(ADA, job.id, "ada", None, None, T0)
     assert await rig.store.started_jobs("boot") == []
-    await rig.store.resume_job(ADA, job.id, None, None, T0)
+    await rig.resume(job.id)
     assert [found.job_id for found in await rig.store.started_jobs("boot")] == [job.id]
 
 

@@ -1,28 +1,39 @@
 """Stores for tests: every backend behind one name, and a rig that brings jobs and runs to where a test begins."""
 
 import itertools
+import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from jobctl.model import Event, Execution, Job, JobSpec, Policies, ScheduleSpec
-from jobctl.states import FailureClass, Misfire, Overlap, RunState, SkipReason, Trigger
+import msgspec
+
+from jobctl.model import Event, Execution, Job, JobSpec, Policies, Replayed, Run, ScheduleSpec
+from jobctl.states import After, FailureClass, Misfire, Overlap, RunState, SkipReason, Trigger
+from jobctl_daemon.decide import admission, edit
 from jobctl_daemon.rows import (
     Admission,
+    Admitted,
     Caller,
     Claim,
+    DeadFilter,
     DueJob,
+    Edit,
     Expansion,
     Finish,
     LedgerRow,
     NewRun,
+    Replay,
     Request,
     RunFilter,
     StartedAttempt,
     Verdict,
 )
+from jobctl_daemon.schedules import schedule_of
+from jobctl_daemon.services import resuming
 from jobctl_daemon.store import Store
 from jobctl_daemon.store.sqlite import SqliteStore
+from kit.invariants import invariants
 
 #: Every backend that must pass tests/contract: a name, and how to make one in an empty folder.
 BACKENDS: dict[str, Callable[[Path], Store]] = {
@@ -59,18 +70,32 @@ def spec(
     source: str = "api",
     late_after_ms: int = 10_000,
     shell: str = "true",
+    after: int | None = None,
+    after_on: After = After.SUCCESS,
+    queue: str = "default",
+    priority: int = 0,
+    **policies: Any,
 ) -> JobSpec:
-    """A checked definition; a minutely job unless it says otherwise."""
-    timed = None if at_ms is not None or on_boot or on_start else cron
+    """A checked definition; a minutely job unless it says otherwise. `after` is the id of its upstream job."""
+    timed = None if at_ms is not None or on_boot or on_start or after is not None else cron
     schedule = ScheduleSpec(
-        timezone="UTC", cron=timed, at_ms=at_ms, on_boot=on_boot, on_start=on_start, words="every minute"
+        timezone="UTC",
+        cron=timed,
+        at_ms=at_ms,
+        after_job=after,
+        after_on=after_on,
+        on_boot=on_boot,
+        on_start=on_start,
+        words="every minute",
     )
-    policies = Policies(overlap=overlap, misfire=Misfire.ONCE, late_after_ms=late_after_ms, tags=list(tags))
+    rules = {"misfire": Misfire.ONCE, "late_after_ms": late_after_ms, "tags": list(tags)} | policies
     return JobSpec(
         name=name,
         schedule=schedule,
         execution=Execution(shell=shell, env={"A": "b"}),
-        policies=policies,
+        policies=Policies(overlap=overlap, **rules),
+        queue=queue,
+        priority=priority,
         source=source,
         paused=paused,
         hidden=hidden,
@@ -122,14 +147,19 @@ def ended(claim: Claim, now_ms: int, state: RunState = RunState.SUCCEEDED, **cha
 
 
 class Rig:
-    """A store whose epoch is taken, with short words for the way of a run. `now_ms` is moved by the test."""
+    """A store whose epoch is taken, with short words for the way of a run. `now_ms` is moved by the test.
+
+    `limits_lowered`: the test has lowered a limit under what runs, which no invariant forbids.
+    """
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self.now_ms = T0
         self.epoch = 0
         self.events: list[Event] = []
+        self.limits_lowered = False
 
+    # ── jobs and what becomes due ──────────────────────────────────────────────
     async def begin(self) -> None:
         self.store.listen(self.events.extend)
         await self.store.open()
@@ -158,9 +188,29 @@ class Rig:
         return ids
 
     async def admit(self, *run_ids: int, reason: SkipReason | None = None) -> int:
+        """Admitted, or skipped with a reason, whatever their policies say; how many moved."""
         admissions = [Admission(run_id=run_id, reason=reason, detail=reason and "why") for run_id in run_ids]
-        return await self.store.admit(admissions, self.now_ms)
+        return (await self.store.admit(admissions, self.now_ms)).moved
 
+    async def look(self) -> Admitted:
+        """What dispatch does with everything that is due, under the policies of the jobs, until it is settled."""
+        stops: list[tuple[int, int]] = []
+        moved = waiting = 0
+        for _ in range(100):
+            answers = admission.admit(await self.store.pending(self.now_ms, 1000), self.now_ms)
+            admitted = await self.store.admit(answers, self.now_ms)
+            moved, waiting = moved + admitted.moved, waiting + admitted.waiting
+            stops += admitted.stops
+            if admitted.waiting == sum(answer.waits for answer in answers):
+                return Admitted(moved=moved, stops=tuple(stops), waiting=waiting)
+        raise AssertionError("admission does not come to an end")
+
+    async def by_hand(self, job_id: int, due_ms: int | None = None) -> int:
+        """A run that somebody asks for; its id."""
+        due_ms = self.now_ms if due_ms is None else due_ms
+        return (await self.store.trigger(ROOT, job_id, due_ms, self.now_ms, None)).run.id
+
+    # ── attempts ──────────────────────────────────────────────
     async def claim(self, limit: int = 100) -> list[Claim]:
         return await self.store.claim(self.now_ms, limit, NODE, BOOT)
 
@@ -186,7 +236,64 @@ class Rig:
         await self.finish(*claims, state=state)
         return [claim.run_id for claim in claims]
 
-    async def runs(self, **wanted: Any) -> list[Any]:
+    async def retrying(self, claim: Claim, due_ms: int | None = None, **changes: Any) -> Verdict:
+        """A failure that is tried again, in a minute unless it says otherwise."""
+        due_ms = self.now_ms + MINUTE if due_ms is None else due_ms
+        (verdict,) = await self.finish(claim, state=RunState.READY, retry_ms=due_ms, **changes)
+        return verdict
+
+    async def died(self, *claims: Claim, **changes: Any) -> list[Verdict]:
+        """Failures for good of jobs that keep dead letters."""
+        facts = {"fingerprint": "f00d", "error": "no space left"} | changes
+        return await self.finish(*claims, state=RunState.DEAD, **facts)
+
+    async def dead(self, job_id: int, *slots: int, **changes: Any) -> list[int]:
+        """Runs of these slots, all the way to dead letters. A quarantine that comes of it is released."""
+        ids = []
+        for slot_ms in slots or (self.now_ms,):
+            (claim,) = await self.claimed(job_id, slot_ms)
+            await self.died(claim, **changes)
+            ids.append(claim.run_id)
+            if (await self.store.job(ROOT, str(job_id))).quarantined:
+                await self.resume(job_id)
+        return ids
+
+    async def replay(self, *run_ids: int, owner: Caller = ADA, request: Request | None = None, **how: Any) -> Replayed:
+        """Of these dead letters, or of all."""
+        wanted = DeadFilter(ids=run_ids or None, limit=1000)
+        return await self.store.replay(owner, wanted, Replay(**{"by": owner.name} | how), self.now_ms, request)
+
+    # ── pauses and edits ──────────────────────────────────────────────
+    async def pause(self, job_id: int, until_ms: int | None = None) -> Job:
+        return await self.store.pause_job(ROOT, job_id, "ada", until_ms, None, self.now_ms)
+
+    async def resume(self, job_id: int, *, catch_up: bool = False) -> bool:
+        """The end of a job's own pause, and of its time on hold if nothing else holds it."""
+        free = await self.store.resume_job(ROOT, job_id, catch_up, self.now_ms)
+        await self.settle()
+        return free
+
+    async def settle(self) -> int:
+        """Pauses whose time is over, and jobs that nothing holds any more, as the due scan does it."""
+        return await resuming.settle(self.store, self.now_ms)
+
+    async def edited(self, job_id: int, **changes: Any) -> Edit:
+        """The decision about a changed definition; `changes` are those of its JobSpec."""
+        cursor, old = await self.cursor(job_id), await self.store.spec(ROOT, job_id)
+        new = msgspec.structs.replace(old, **changes)
+        rev = (await self.store.job(ROOT, str(job_id))).rev
+        return edit.edit(cursor, old, new, rev, schedule_of(old.schedule), schedule_of(new.schedule), self.now_ms)
+
+    async def edit(self, job_id: int, **changes: Any) -> Job:
+        return await self.store.edit_job(ROOT, await self.edited(job_id, **changes), self.now_ms)
+
+    async def policies(self, job_id: int, **changes: Any) -> Job:
+        """An edit of nothing but policies."""
+        rules = (await self.store.spec(ROOT, job_id)).policies
+        return await self.edit(job_id, policies=msgspec.structs.replace(rules, **changes))
+
+    # ── looking ──────────────────────────────────────────────
+    async def runs(self, **wanted: Any) -> list[Run]:
         return (await self.store.runs(ROOT, RunFilter(limit=1000, **wanted)))[0]
 
     async def state(self, run_id: int) -> str:
@@ -195,3 +302,29 @@ class Rig:
     def kinds(self, run_id: int | None = None) -> list[str]:
         """The kinds of the events so far, of one run or of all."""
         return [event.kind for event in self.events if run_id is None or event.run_id == run_id]
+
+    async def states(self, *run_ids: int) -> list[str]:
+        return [await self.state(run_id) for run_id in run_ids]
+
+    async def rows(self, statement: str, *parameters: object) -> list[dict[str, Any]]:
+        """Of the tables themselves, whose names are the same in every backend: what no answer of the store shows."""
+        store = self.store
+        assert isinstance(store, SqliteStore)
+
+        def read(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+            cursor = connection.execute(statement, parameters)
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor]
+
+        return await store._read(read)
+
+    async def row(self, run_id: int) -> dict[str, Any]:
+        """The active row of a run."""
+        (found,) = await self.rows("SELECT * FROM runs WHERE id = ?", run_id)
+        return found
+
+    async def check(self) -> None:
+        """Everything that always holds, holds."""
+        store = self.store
+        assert isinstance(store, SqliteStore)
+        await store._read(lambda connection: invariants(connection, limits=not self.limits_lowered))

@@ -7,7 +7,7 @@ from jobctl.schedule import Cron, Every
 from jobctl.states import FailureClass, Misfire, Overlap, RunState, SkipReason, Trigger
 from jobctl_daemon.decide import adoption, due
 from jobctl_daemon.decide.admission import admit
-from jobctl_daemon.decide.outcome import Result, finish, judge
+from jobctl_daemon.decide.outcome import Result, judge, record
 from jobctl_daemon.rows import Admission, DueJob, Pending, Running
 
 MINUTE = 60_000
@@ -67,7 +67,7 @@ def test_several_times_in_one_gap_are_one_run_and_a_row_that_says_coalesced() ->
     assert [(row.reason, row.count) for row in expansion.skips] == [(SkipReason.COALESCED, 2)]
 
 
-def _pending(run_id: int, overlap: Overlap, active: int | None = None, start_by: int | None = None) -> Pending:
+def _pending(run_id: int, overlap: Overlap, *active: int, start_by: int | None = None) -> Pending:
     return Pending(
         run_id=run_id,
         job_id=1,
@@ -76,7 +76,7 @@ def _pending(run_id: int, overlap: Overlap, active: int | None = None, start_by:
         start_by_ms=start_by,
         trigger=Trigger.SCHEDULE,
         policies=Policies(overlap=overlap),
-        active_run_id=active,
+        active=active,
     )
 
 
@@ -88,7 +88,7 @@ def test_of_two_due_runs_of_one_job_under_skip_the_earlier_goes() -> None:
 
 
 def test_under_allow_all_go() -> None:
-    answers = admit([_pending(1, Overlap.ALLOW, active=9), _pending(2, Overlap.ALLOW, active=9)], 5)
+    answers = admit([_pending(1, Overlap.ALLOW, 9), _pending(2, Overlap.ALLOW, 9)], 5)
 
     assert [answer.reason for answer in answers] == [None, None]
 
@@ -122,7 +122,9 @@ def test_each_end_has_its_state_and_class(
 
     outcome = judge(result)
     assert (outcome.state, outcome.failure_class) == (state, failure)
-    assert finish(result).exit_code == result.exit_code
+    row = record(result, outcome)
+    assert (row.state, row.failure_class, row.outcome) == (state, failure, outcome.word)
+    assert (row.exit_code, row.signal, row.ended_ms) == (result.exit_code, result.signal, result.ended_ms)
 
 
 def _running(run_id: int, boot: str = "b", stop: str | None = None) -> Running:

@@ -6,7 +6,7 @@ import pytest
 
 from jobctl.model import Policies, ScheduleSpec
 from jobctl.states import SkipReason
-from jobctl_daemon.decide.pause import COUNTED_MAX, missed_while_paused
+from jobctl_daemon.decide.pause import COUNTED_MAX, resumption
 from jobctl_daemon.rows import DueJob, LedgerRow
 from jobctl_daemon.schedules import schedule_of
 
@@ -27,9 +27,12 @@ def missed(now_ms: int, handled_ms: int = START, **schedule: Any) -> tuple[Ledge
         handled_ms=handled_ms,
         revision=1,
         created_ms=START,
-        paused_since_ms=START,
+        suspended_since_ms=START,
     )
-    return missed_while_paused(job, schedule_of(spec), now_ms)
+    decided = resumption(job, schedule_of(spec), now_ms, catch_up=False)
+    assert (decided.job_id, decided.revision, decided.runs) == (7, 1, ())
+    assert len(decided.rows) <= 1
+    return (decided.rows[0] if decided.rows else None), decided.next_ms
 
 
 def test_all_of_them_are_one_row_and_the_next_is_after_now() -> None:

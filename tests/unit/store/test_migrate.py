@@ -13,6 +13,9 @@ from jobctl_daemon.store.sqlite.migrate import Migration, check, migrate, shippe
 from jobctl_daemon.store.sqlite.opening import connect_writer, create_private
 from kit.stores import ADA, T0, spec
 
+#: The number of the step after all that are shipped.
+LATER = len(shipped()) + 1
+
 
 def files_of(folder: Path) -> dict[str, str]:
     """The contents of everything in a folder, as hashes."""
@@ -70,9 +73,9 @@ async def test_a_database_is_opened_again_and_again(tmp_path: Path) -> None:
 
 async def test_a_newer_schema_is_refused_untouched(tmp_path: Path) -> None:
     path = await made(tmp_path)
-    change(path, "INSERT INTO migrations VALUES (2, 'later', 'x', '9.9')")
+    change(path, "INSERT INTO migrations VALUES (?, 'later', 'x', '9.9')", LATER)
     before = files_of(tmp_path)
-    with pytest.raises(VersionMismatch, match="schema 2") as caught:
+    with pytest.raises(VersionMismatch, match=f"schema {LATER}") as caught:
         await SqliteStore(path).open()
     assert "newer" in caught.value.hint
     assert files_of(tmp_path) == before
@@ -80,28 +83,29 @@ async def test_a_newer_schema_is_refused_untouched(tmp_path: Path) -> None:
 
 async def test_a_newer_schema_in_the_log_of_a_crash_is_refused_untouched(tmp_path: Path) -> None:
     path = await made(tmp_path)
-    newer = crashed_copy(path, tmp_path / "crash", "INSERT INTO migrations VALUES (2, 'later', 'x', '9.9')")
+    newer = crashed_copy(path, tmp_path / "crash", "INSERT INTO migrations VALUES (?, 'later', 'x', '9.9')", LATER)
     before = files_of(newer.parent)
     assert before.keys() == {"jobctl.db", "jobctl.db-wal", "jobctl.db-shm"}
-    with pytest.raises(VersionMismatch, match="schema 2"):
+    with pytest.raises(VersionMismatch, match=f"schema {LATER}"):
         await SqliteStore(newer).open()
     assert files_of(newer.parent) == before
 
 
-async def test_a_changed_step_is_refused_untouched(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", range(1, LATER))
+async def test_a_changed_step_is_refused_untouched(tmp_path: Path, number: int) -> None:
     path = await made(tmp_path)
-    change(path, "UPDATE migrations SET checksum = 'tampered'")
+    change(path, "UPDATE migrations SET checksum = 'tampered' WHERE number = ?", number)
     before = files_of(tmp_path)
-    with pytest.raises(VersionMismatch, match="another schema step 1"):
+    with pytest.raises(VersionMismatch, match=f"another schema step {number}"):
         await SqliteStore(path).open()
     assert files_of(tmp_path) == before
 
 
 async def test_a_gap_in_the_steps_is_refused(tmp_path: Path) -> None:
     path = await made(tmp_path)
-    steps = (*shipped(), Migration(2, "second", "SELECT 1;"), Migration(3, "third", "SELECT 1;"))
-    change(path, "INSERT INTO migrations VALUES (3, 'third', ?, '1')", steps[2].checksum)
-    with pytest.raises(VersionMismatch, match=r"\[1, 3\]"):
+    steps = (*shipped(), Migration(LATER, "later", "SELECT 1;"), Migration(LATER + 1, "last", "SELECT 1;"))
+    change(path, "INSERT INTO migrations VALUES (?, 'last', ?, '1')", LATER + 1, steps[-1].checksum)
+    with pytest.raises(VersionMismatch, match=rf"{LATER - 1}, {LATER + 1}\]"):
         check(path, steps)
 
 
@@ -128,13 +132,13 @@ def test_a_step_that_fails_leaves_nothing_of_itself(tmp_path: Path) -> None:
     create_private(path)
     connection = connect_writer(path)
     assert migrate(connection, path, shipped()) == len(shipped())
-    broken = Migration(2, "second", "CREATE TABLE extra (x) STRICT;\nINSERT INTO nowhere VALUES (1);\n")
+    broken = Migration(LATER, "later", "CREATE TABLE extra (x) STRICT;\nINSERT INTO nowhere VALUES (1);\n")
     before = connection.execute("SELECT sql FROM sqlite_schema").fetchall()
     with pytest.raises(sqlite3.OperationalError):
         migrate(connection, path, (*shipped(), broken))
     assert connection.execute("SELECT sql FROM sqlite_schema").fetchall() == before
     assert not connection.in_transaction
-    good = Migration(2, "second", "CREATE TABLE extra (x INTEGER) STRICT;\n")
+    good = Migration(LATER, "later", "CREATE TABLE extra (x INTEGER) STRICT;\n")
     assert migrate(connection, path, (*shipped(), good)) == 1
     assert migrate(connection, path, (*shipped(), good)) == 0
     connection.close()
@@ -148,7 +152,7 @@ async def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 async def test_an_open_that_is_refused_leaves_no_thread_behind(tmp_path: Path) -> None:
     path = await made(tmp_path)
-    change(path, "INSERT INTO migrations VALUES (2, 'later', 'x', '9.9')")
+    change(path, "INSERT INTO migrations VALUES (?, 'later', 'x', '9.9')", LATER)
     before = threading.active_count()
     store = SqliteStore(path)
     with pytest.raises(VersionMismatch):
