@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from jobctl.model import Execution, JobSpec, Policies, ScheduleSpec
-from jobctl_daemon.decide.outcome import Result, finish
+from jobctl_daemon.decide.outcome import Result, judge, record
 from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.rows import Admission, Caller, Keep, RunFilter
+from jobctl_daemon.services.clock import Timekeeper
 from jobctl_daemon.services.retain import Retain
 from jobctl_daemon.store.sqlite import SqliteStore
 from kit.clock import ManualClock
@@ -32,7 +33,8 @@ class Scene:
         self.clock = ManualClock()
         self.store = store
         self.logs = LogFiles(str(folder / "runs"))
-        self.retain = Retain(store, self.clock, self.logs, keep)
+        self.time = Timekeeper(store, self.clock, 1)
+        self.retain = Retain(store, self.clock, self.logs, keep, self.time.age_ms)
 
     async def ran(self, size: int) -> Path:
         """One ad-hoc run with a log of so many bytes."""
@@ -50,7 +52,7 @@ class Scene:
         log = Path(self.logs.create_dir(claim.run_id, claim.fence))
         log.write_bytes(b"x" * size)
         result = Result(claim.run_id, claim.fence, now, started_ms=now, exit_code=0, log_size=size)
-        await self.store.finish([finish(result)], now)
+        await self.store.finish([record(result, judge(result))], now)
         self.retain.finished(1)
         return log
 
@@ -81,6 +83,23 @@ async def test_history_goes_after_its_days_and_its_logs_with_it(store: SqliteSto
 
     assert (old.exists(), new.exists()) == (False, True)
     assert await scene.count() == 1
+
+
+async def test_a_wrong_clock_makes_nothing_old(store: SqliteStore, tmp_path: Path) -> None:
+    await store.take_epoch("host", 0)
+    scene = Scene(store, tmp_path, Keep(days=90))
+    log = await scene.ran(10)
+    scene.clock.step(3650 * DAY)
+    await scene.time.look()
+    await scene.ran(10)
+    await scene.tidy()
+    assert log.exists()
+    scene.clock.tick(3_600_000)
+    await scene.time.look()
+    await scene.ran(10)
+    await scene.tidy()
+
+    assert not log.exists()
 
 
 async def test_when_nothing_has_finished_nothing_is_looked_at(store: SqliteStore, tmp_path: Path) -> None:

@@ -58,11 +58,9 @@ class Timekeeper:
             self._aim_from(state.back, now)
         seen_ms = state.seen_ms if state.seen_ms is not None else now.now_ms
         self._shown_ms = max(seen_ms, now.now_ms)
-        if step := self._step_back(seen_ms, now):
-            await self._set_back(step, now)
-        elif gap := decided.down(seen_ms, now.now_ms):
+        if gap := decided.down(seen_ms, now.now_ms):
             self._remember(gap, now)
-        await self._aim_when_due(now)
+        await self.look()
 
     async def look(self) -> int:
         """What the clock did since the last look is written down and dealt with. Returns the wall time."""
