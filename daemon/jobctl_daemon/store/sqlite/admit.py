@@ -27,7 +27,7 @@ def pending(connection: sqlite3.Connection, now_ms: int, limit: int) -> list[Pen
 def too_late(connection: sqlite3.Connection, now_ms: int, limit: int) -> list[Pending]:
     """Ready and scheduled runs whose `start_by` has passed; those held are not looked at."""
     found: list[Pending] = []
-    for statement in (SQL.too_late_ready, SQL.too_late_pending):
+    for statement in (SQL.too_late_ready, SQL.too_late_pending, SQL.too_late_waiting):
         rows = connection.execute(statement, {"now_ms": now_ms, "limit": limit - len(found)}).fetchall()
         found += _pending(connection, rows)
     return found

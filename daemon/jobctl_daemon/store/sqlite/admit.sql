@@ -7,11 +7,19 @@ WHERE r.state = 'scheduled' AND r.held = 0 AND r.waits = 0 AND r.due_ms <= ?
 ORDER BY r.due_ms, r.id LIMIT ?;
 
 -- name: too_late_pending
--- Due runs whose last instant to start has passed, also those that wait. Nothing is too late before it is due.
+-- Due runs whose last instant to start has passed. Nothing is too late before it is due.
 SELECT r.id, r.job_id, r.slot_ms, r.due_ms, r.start_by_ms, r.trigger, j.policies, r.by_hand,
        r.attempt > 0 OR r.replays > 0
 FROM runs r CROSS JOIN jobs j ON j.id = r.job_id
-WHERE r.state = 'scheduled' AND r.held = 0 AND r.due_ms <= :now_ms AND r.start_by_ms < :now_ms
+WHERE r.state = 'scheduled' AND r.held = 0 AND r.waits = 0 AND r.due_ms <= :now_ms AND r.start_by_ms < :now_ms
+ORDER BY r.due_ms, r.id LIMIT :limit;
+
+-- name: too_late_waiting
+-- The same of runs that waited for an earlier one of their job.
+SELECT r.id, r.job_id, r.slot_ms, r.due_ms, r.start_by_ms, r.trigger, j.policies, r.by_hand,
+       r.attempt > 0 OR r.replays > 0
+FROM runs r INDEXED BY runs_waits CROSS JOIN jobs j ON j.id = r.job_id
+WHERE r.waits > 0 AND r.start_by_ms < :now_ms
 ORDER BY r.due_ms, r.id LIMIT :limit;
 
 -- name: too_late_ready
@@ -28,7 +36,7 @@ SELECT id FROM runs WHERE gate = ? AND gate IS NOT NULL ORDER BY id LIMIT ?;
 
 -- name: waiting_of
 -- The runs that wait for it, oldest first.
-SELECT id FROM runs WHERE job_id = ? AND waits > 0 AND waits = 1 ORDER BY id LIMIT ?;
+SELECT id FROM runs INDEXED BY runs_waits WHERE job_id = ? AND waits > 0 AND waits = 1 ORDER BY id LIMIT ?;
 
 -- name: make_ready
 -- The state is rechecked: what was held or cancelled meanwhile stays as it is.

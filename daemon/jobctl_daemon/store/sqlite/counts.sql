@@ -35,8 +35,8 @@ SELECT
     (SELECT count(*) FROM runs WHERE waits > 0 AND (:owner_id IS NULL OR owner_id = :owner_id)),
     (SELECT count(*) FROM runs WHERE state = 'ready' AND (:owner_id IS NULL OR owner_id = :owner_id)),
     (SELECT count(*) FROM runs WHERE gate IS NOT NULL AND (:owner_id IS NULL OR owner_id = :owner_id)),
-    (SELECT count(*) FROM runs WHERE held = 1 AND gate IS NOT NULL AND (:owner_id IS NULL OR owner_id = :owner_id)),
-    (SELECT count(*) FROM runs WHERE state = 'dead' AND (:owner_id IS NULL OR owner_id = :owner_id)),
+    (SELECT count(*) FROM runs INDEXED BY runs_held WHERE held = 1 AND gate IS NOT NULL AND (:owner_id IS NULL OR owner_id = :owner_id)),
+    (SELECT count(*) FROM runs INDEXED BY runs_dead WHERE state = 'dead' AND (:owner_id IS NULL OR owner_id = :owner_id)),
     (SELECT max(ended_ms) FROM runs WHERE state = 'dead' AND (:owner_id IS NULL OR owner_id = :owner_id));
 
 -- name: oldest_pending

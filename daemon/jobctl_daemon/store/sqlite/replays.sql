@@ -38,7 +38,7 @@ WHERE id = :run_id AND state = 'dead';
 
 -- name: next_of_batch
 -- The next run of a replay that goes one after another.
-SELECT id, job_id, owner_id, (SELECT name FROM jobs WHERE id = job_id) FROM runs
+SELECT id, job_id, owner_id, (SELECT name FROM jobs WHERE id = job_id) FROM runs INDEXED BY runs_waits
 WHERE waits > 0 AND waits = 2 AND batch = ? ORDER BY id LIMIT 1;
 
 -- name: its_turn
