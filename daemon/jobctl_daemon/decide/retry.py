@@ -56,8 +56,9 @@ def _of_loss(done: Finish, effort: Effort, now_ms: int) -> Finish:
     """Nobody saw its end: it may have done its work, or not."""
     rules, nth = effort.policies, effort.losses + 1
     done = msgspec.structs.replace(done, counted="lost")
-    if rules.on_lost == "dead":
-        return _for_good(done, rules, "what is lost is not retried here")
+    why = "what is lost is not retried here" if rules.on_lost == "dead" else hopeless(done, rules)
+    if why is not None:
+        return _for_good(done, rules, why)
     if nth > rules.lost_retries:
         return _for_good(done, rules, f"it was lost {nth} times" if nth > 1 else None)
     if rules.on_lost.startswith(ASK):
