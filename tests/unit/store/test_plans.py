@@ -197,7 +197,7 @@ HOT = {
     "surplus": (tidy.SQL.surplus, (1, 5, 5), ["history_job"]),
     "leaving": (tidy.SQL.leaving, ("[1]",), ["history_job", "runs_job", "requests_job"]),
 }
-#: What may be read from end to end: a list given as parameter, the few owners and queues, jobs that something happens to
+#: What may be read from end to end: a list given as parameter, the few owners and queues, jobs something happens to
 #: again and again, and an index that holds just what is wanted, in its order.
 MAY_SCAN = (
     "ids VIRTUAL",
