@@ -14,17 +14,15 @@ from kit.marks import Marks
 
 
 @pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealDaemon]:
-    """For tests that do nothing to it."""
-    with real_daemon(tmp_path_factory.mktemp("dead") / "home") as made:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealDaemon]:
+    """One for all tests; each has jobs of its own."""
+    with real_daemon(tmp_path_factory.mktemp("dead_letters") / "home") as made:
         yield made
 
 
 @pytest.fixture
-def mortal(tmp_path: Path) -> Iterator[RealDaemon]:
-    """For tests that kill it."""
-    with real_daemon(tmp_path / "home") as made:
-        yield made
+def daemon(shared: RealDaemon) -> RealDaemon:
+    return shared.up()
 
 
 @pytest.fixture
@@ -70,32 +68,32 @@ def test_what_always_fails_is_kept_with_its_reason_and_its_last_line(daemon: Rea
 
 
 def test_a_replay_keeps_id_and_key_raises_the_fence_and_is_made_once_for_its_key(
-    mortal: RealDaemon, marks: Marks, tmp_path: Path
+    daemon: RealDaemon, marks: Marks, tmp_path: Path
 ) -> None:
-    job = Mendable(mortal, marks, tmp_path, "mendable")
-    first = dead(mortal, "mendable")
+    job = Mendable(daemon, marks, tmp_path, "mendable")
+    first = dead(daemon, "mendable")
     body = {"ids": [first["id"]]}
-    replayed = mortal.client.replay(body, key="one")
-    again = mortal.state(first, "dead", attempt=2)
+    replayed = daemon.client.replay(body, key="one")
+    again = daemon.state(first, "dead", attempt=2)
     assert replayed["replayed"] == [first["id"]]
     assert (again["key"], again["replays"], again["state"]) == (first["key"], 1, "dead")
     assert again["fence"] > first["fence"]
 
     job.mend()
-    assert mortal.client.replay(body, key="one") == replayed
-    mortal.restart()
-    assert mortal.client.replay(body, key="one") == replayed
-    assert mortal.client.run(first["id"]) == again
+    assert daemon.client.replay(body, key="one") == replayed
+    daemon.restart()
+    assert daemon.client.replay(body, key="one") == replayed
+    assert daemon.client.run(first["id"]) == again
 
-    mortal.client.replay(body, key="two")
-    ended = mortal.finished(first)
+    last = daemon.client.replay(body, key="two")
+    ended = daemon.finished(first)
     fences = [mark.fence for mark in marks.all("start")]
     assert (ended["state"], ended["replays"], ended["attempt"]) == ("succeeded", 2, 3)
     assert {mark.key for mark in marks.all()} == {first["key"]}
     assert fences == sorted(set(fences))
     assert len(fences) == 3
-    assert mortal.client.replay(body, key="three") == {
-        "batch": 3,
+    assert daemon.client.replay(body, key="three") == {
+        "batch": last["batch"] + 1,
         "replayed": [],
         "skipped": [{"id": first["id"], "reason": "it is no dead letter: succeeded"}],
     }
@@ -141,15 +139,15 @@ def test_five_in_a_row_pause_the_job_until_somebody_resumes_it(
 # ── a hundred of them ──────────────────────────────────────────────
 
 
-def buried(daemon: RealDaemon, marks: Marks, tmp_path: Path, count: int) -> tuple[Mendable, dict[int, Json]]:
+def buried(daemon: RealDaemon, marks: Marks, tmp_path: Path, name: str, count: int) -> dict[int, Json]:
     """So many dead letters of a job that is mended now, by id. Four of them run at once."""
-    job = Mendable(daemon, marks, tmp_path, "many", queue="narrow")
+    job = Mendable(daemon, marks, tmp_path, name, queue="narrow")
     daemon.client.set_queue("narrow", 4)
-    runs = [daemon.triggered("many") for _ in range(count)]
+    runs = [daemon.triggered(name) for _ in range(count)]
     ended = {run["id"]: daemon.finished(run) for run in runs}
     assert {run["state"] for run in ended.values()} == {"dead"}
     job.mend()
-    return job, ended
+    return ended
 
 
 def ran(marks: Marks, what: str = "start") -> collections.Counter[str]:
@@ -158,20 +156,20 @@ def ran(marks: Marks, what: str = "start") -> collections.Counter[str]:
 
 
 def test_a_hundred_replays_run_once_each_though_the_daemon_is_killed_in_the_middle(
-    mortal: RealDaemon, marks: Marks, tmp_path: Path
+    daemon: RealDaemon, marks: Marks, tmp_path: Path
 ) -> None:
-    _, letters = buried(mortal, marks, tmp_path, 100)
+    letters = buried(daemon, marks, tmp_path, "hundred", 100)
     before = ran(marks, "end").total()
-    replayed = mortal.client.replay({"job": "many"}, key="all")
+    replayed = daemon.client.replay({"job": "hundred"}, key="all hundred")
     assert sorted(replayed["replayed"]) == sorted(letters)
-    mortal.until(lambda: ran(marks, "end").total() >= before + 30)
-    mortal.kill9()
+    daemon.until(lambda: ran(marks, "end").total() >= before + 30)
+    daemon.kill9()
     done = ran(marks, "end").total() - before
-    mortal.start()
+    daemon.start()
 
-    assert mortal.client.replay({"job": "many"}, key="all") == replayed
-    assert mortal.client.replay({"job": "many"}, key="once more")["replayed"] == []
-    ended = [mortal.finished({"id": run_id}) for run_id in letters]
+    assert daemon.client.replay({"job": "hundred"}, key="all hundred") == replayed
+    assert daemon.client.replay({"job": "hundred"}, key="once more")["replayed"] == []
+    ended = [daemon.finished({"id": run_id}) for run_id in letters]
 
     assert 30 <= done < 100
     assert {run["state"] for run in ended} == {"succeeded"}
@@ -183,36 +181,36 @@ def test_a_hundred_replays_run_once_each_though_the_daemon_is_killed_in_the_midd
 
 
 def test_a_replay_whose_answer_was_lost_is_pressed_again_and_made_once(
-    mortal: RealDaemon, marks: Marks, tmp_path: Path
+    daemon: RealDaemon, marks: Marks, tmp_path: Path
 ) -> None:
-    _, letters = buried(mortal, marks, tmp_path, 20)
+    letters = buried(daemon, marks, tmp_path, "pressed", 20)
 
     def press() -> None:
         with contextlib.suppress(JobctlError):
-            mortal.client.replay({"job": "many"}, key="lost")
+            daemon.client.replay({"job": "pressed"}, key="lost")
 
     caller = threading.Thread(target=press)
     caller.start()
-    mortal.restart()
+    daemon.restart()
     caller.join()
-    assert sorted(mortal.client.replay({"job": "many"}, key="lost")["replayed"]) == sorted(letters)
-    assert {mortal.finished({"id": run_id})["state"] for run_id in letters} == {"succeeded"}
+    assert sorted(daemon.client.replay({"job": "pressed"}, key="lost")["replayed"]) == sorted(letters)
+    assert {daemon.finished({"id": run_id})["state"] for run_id in letters} == {"succeeded"}
     assert set(ran(marks).values()) == {2}
 
 
-def test_two_callers_at_once_replay_every_one_of_them_once(mortal: RealDaemon, marks: Marks, tmp_path: Path) -> None:
-    _, letters = buried(mortal, marks, tmp_path, 40)
+def test_two_callers_at_once_replay_every_one_of_them_once(daemon: RealDaemon, marks: Marks, tmp_path: Path) -> None:
+    letters = buried(daemon, marks, tmp_path, "two", 40)
     answers: list[Json] = []
     threads = [
-        threading.Thread(target=lambda key=key: answers.append(mortal.client.replay({"job": "many"}, key=key)))
-        for key in ("one", "two", "one", "two")
+        threading.Thread(target=lambda key=key: answers.append(daemon.client.replay({"job": "two"}, key=key)))
+        for key in ("this caller", "that caller", "this caller", "that caller")
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     batches = {answer["batch"]: answer["replayed"] for answer in answers}
-    ended = [mortal.finished({"id": run_id}) for run_id in letters]
+    ended = [daemon.finished({"id": run_id}) for run_id in letters]
 
     assert len(batches) == 2
     assert sorted(run_id for replayed in batches.values() for run_id in replayed) == sorted(letters)
@@ -221,24 +219,24 @@ def test_two_callers_at_once_replay_every_one_of_them_once(mortal: RealDaemon, m
 
 
 def test_a_replay_that_stops_on_failure_leaves_the_rest_dead_over_a_kill(
-    mortal: RealDaemon, marks: Marks, tmp_path: Path
+    daemon: RealDaemon, marks: Marks, tmp_path: Path
 ) -> None:
-    job = Mendable(mortal, marks, tmp_path, "ordered")
-    letters = [dead(mortal, "ordered") for _ in range(4)]
+    job = Mendable(daemon, marks, tmp_path, "ordered")
+    letters = [dead(daemon, "ordered") for _ in range(4)]
     job.mend()
     bad = letters[1]["id"]
     command = f"test $JOBCTL_RUN_ID != {bad} || exit 65"
-    mortal.client.edit_job("ordered", {"target": {"shell": marks.around(command)}})
+    daemon.client.edit_job("ordered", {"target": {"shell": marks.around(command)}})
     body = {"job": "ordered", "current": True, "stop_on_failure": True, "pace": 0.2}
-    mortal.client.replay(body, key="in order")
-    mortal.restart()
-    first, second = mortal.finished(letters[0]), mortal.state(letters[1], "dead", attempt=2)
-    rest = [mortal.state(letter, "dead") for letter in letters[2:]]
+    daemon.client.replay(body, key="in order")
+    daemon.restart()
+    first, second = daemon.finished(letters[0]), daemon.state(letters[1], "dead", attempt=2)
+    rest = [daemon.state(letter, "dead") for letter in letters[2:]]
 
     assert (first["state"], second["replays"]) == ("succeeded", 1)
     assert [(run["state"], run["attempt"], run["replays"]) for run in rest] == [("dead", 1, 0)] * 2
     assert set(ran(marks).values()) == {1, 2}
-    assert {run["id"] for run in mortal.client.dead(job="ordered")} == {letter["id"] for letter in letters[1:]}
+    assert {run["id"] for run in daemon.client.dead(job="ordered")} == {letter["id"] for letter in letters[1:]}
 
 
 def test_on_the_command_line_the_key_is_that_of_the_request(daemon: RealDaemon, marks: Marks, tmp_path: Path) -> None:

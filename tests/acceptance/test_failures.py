@@ -23,17 +23,15 @@ NO_RETRY = {"retry": {"max": 0, "lost": 0}, "on_failure": "record"}
 
 
 @pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealDaemon]:
-    """For tests that do nothing to it."""
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealDaemon]:
+    """One for all tests; each has jobs of its own."""
     with real_daemon(tmp_path_factory.mktemp("failures") / "home") as made:
         yield made
 
 
 @pytest.fixture
-def mortal(tmp_path: Path) -> Iterator[RealDaemon]:
-    """For tests that kill it."""
-    with real_daemon(tmp_path / "home") as made:
-        yield made
+def daemon(shared: RealDaemon) -> RealDaemon:
+    return shared.up()
 
 
 @pytest.fixture
@@ -85,20 +83,23 @@ def test_delays_are_capped(daemon: RealDaemon) -> None:
     assert min(waits) >= 100
 
 
-def test_a_retry_that_waits_says_so_holds_no_slot_and_can_be_made_due(mortal: RealDaemon) -> None:
-    mortal.stop()
-    mortal.settings("slots = 1\n").start()
-    mortal.add("patient", "test $JOBCTL_ATTEMPT = 2", retry={"backoff": 3600})
-    run = mortal.state(mortal.triggered("patient"), "ready", attempt=1)
-    status = mortal.client.status()
+def test_a_retry_that_waits_says_so_holds_no_slot_and_can_be_made_due(tmp_path: Path) -> None:
+    alone = RealDaemon(tmp_path / "home").settings("slots = 1\n")
+    try:
+        daemon = alone.start()
+        daemon.add("patient", "test $JOBCTL_ATTEMPT = 2", retry={"backoff": 3600})
+        run = daemon.state(daemon.triggered("patient"), "ready", attempt=1)
+        status = daemon.client.status()
+        other = daemon.finished(daemon.run(["/bin/true"]))
+        retried = daemon.client.retry_run(run["id"])
+        ended = daemon.finished(run)
+    finally:
+        alone.close()
 
     assert (run["class"], run["reason"]) == ("exit_code", "exit 1")
     assert milliseconds(run["due_at"]) - milliseconds(status["now"]) > 2_800_000
     assert (status["slots"], status["running"], status["oldest_due_s"]) == (1, 0, None)
-    assert mortal.finished(mortal.run(["/bin/true"]))["state"] == "succeeded"
-
-    retried = mortal.client.retry_run(run["id"])
-    ended = mortal.finished(run)
+    assert other["state"] == "succeeded"
     assert retried["how"] == "now"
     assert (ended["state"], ended["attempt"], ended["key"]) == ("succeeded", 2, run["key"])
 
@@ -114,20 +115,20 @@ def test_a_timeout_is_retried_and_a_cancelled_retry_is_not(daemon: RealDaemon) -
     assert daemon.finished(waiting)["state"] == "cancelled"
 
 
-def test_attempts_and_instants_outlive_every_restart(mortal: RealDaemon, marks: Marks) -> None:
-    retry = {"max": 3, "backoff": 4, "backoff_max": 4}
-    mortal.add("failing", f"{marks.line('start')}; exit 1", retry=retry)
-    run = mortal.triggered("failing")
+def test_attempts_and_instants_outlive_every_restart(daemon: RealDaemon, marks: Marks) -> None:
+    retry = {"max": 3, "backoff": 3, "backoff_max": 3}
+    daemon.add("restarted", f"{marks.line('start')}; exit 1", retry=retry)
+    run = daemon.triggered("restarted")
     stored = []
     for number in (1, 2, 3):
-        waiting = mortal.state(run, "ready", attempt=number)
+        waiting = daemon.state(run, "ready", attempt=number)
         stored.append(waiting["due_at"])
-        mortal.restart()
-        assert mortal.client.run(run["id"])["due_at"] == waiting["due_at"]
-        mortal.stop()
-        mortal.start()
-    ended = mortal.finished(run)
-    attempts = mortal.client.attempts(run["id"])
+        daemon.restart()
+        assert daemon.client.run(run["id"])["due_at"] == waiting["due_at"]
+        daemon.stop()
+        daemon.start()
+    ended = daemon.finished(run)
+    attempts = daemon.client.attempts(run["id"])
     late_ms = [
         milliseconds(attempt["claimed_at"]) - milliseconds(due)
         for attempt, due in zip(attempts[1:], stored, strict=True)
@@ -323,3 +324,43 @@ def test_what_was_lost_is_left_or_asked_about(
 
 def _quoted(word: str) -> str:
     return "'" + word.replace("'", "'\\''") + "'"
+
+
+# ── who watches ──────────────────────────────────────────────
+
+
+def test_a_waiter_waits_through_the_retries_and_ends_with_the_last_code(daemon: RealDaemon) -> None:
+    daemon.add("watched", "echo try $JOBCTL_ATTEMPT; test $JOBCTL_ATTEMPT = 3 || exit 9", retry={"backoff": 0.1})
+    daemon.add("doomed", "echo no; exit 9", retry={"max": 1, "backoff": 0.1})
+    waited, followed = daemon.jobctl("run", "watched", "--wait"), daemon.jobctl("run", "watched", "--follow")
+    doomed = daemon.jobctl("run", "doomed", "--wait")
+    dead = next(iter(daemon.client.dead(job="doomed")))
+    again, hopeless = daemon.jobctl("wait", str(dead["id"])), daemon.jobctl("run", "--wait", "--", "/no/such/program")
+    retried = daemon.jobctl("run", "--wait", "--retries", "2", "--backoff", "100ms", "--shell", "exit $JOBCTL_ATTEMPT")
+
+    assert (waited.returncode, followed.returncode) == (0, 0), (waited, followed)
+    assert followed.stdout == "try 1\ntry 2\ntry 3\n"
+    assert (doomed.returncode, again.returncode, hopeless.returncode) == (9, 9, 127)
+    assert "dead" in doomed.stderr + doomed.stdout
+    assert retried.returncode == 3
+
+
+def test_other_ends_have_codes_of_their_own(daemon: RealDaemon, tmp_path: Path) -> None:
+    gates = Gates(tmp_path / "gates")
+    daemon.add("held", gates.command("held"), timeout=3600)
+    held = daemon.until_says(daemon.triggered("held"), b"begin")
+    too_long = daemon.jobctl("wait", str(held["id"]), "--timeout", "100ms")
+    conflict = daemon.jobctl("run", "held")
+    daemon.client.cancel_run(held["id"])
+    daemon.finished(held)
+    cancelled = daemon.jobctl("wait", str(held["id"]))
+    daemon.add("overdue", ["/usr/bin/tail", "-f", "/dev/null"], timeout=0.2, retry={"max": 0})
+    overdue = daemon.jobctl("run", "overdue", "--wait")
+    daemon.add("gone", gates.command("gone"), **NO_RETRY)
+    gone = daemon.until_says(daemon.triggered("gone"), b"begin")
+    lose(daemon, gates, "gone")
+    daemon.finished(gone)
+    lost = daemon.jobctl("wait", str(gone["id"]))
+
+    assert (too_long.returncode, conflict.returncode) == (124, 5)
+    assert (cancelled.returncode, overdue.returncode, lost.returncode) == (1, 124, 1)

@@ -15,10 +15,15 @@ EVERY_SECOND = {"every": 1}
 
 
 @pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealDaemon]:
-    """For tests that do nothing to it."""
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealDaemon]:
+    """One for all tests; each has jobs of its own."""
     with real_daemon(tmp_path_factory.mktemp("overlap") / "home") as made:
         yield made
+
+
+@pytest.fixture
+def daemon(shared: RealDaemon) -> RealDaemon:
+    return shared.up()
 
 
 @pytest.fixture
@@ -83,29 +88,28 @@ def _waits(daemon: RealDaemon, run: Json) -> Json | None:
     return seen if str(seen["reason"]).startswith("waits") else None
 
 
-def test_what_waits_outlives_the_daemon_and_a_survivor_counts_as_active(tmp_path: Path, gates: Gates) -> None:
-    with real_daemon(tmp_path / "home") as daemon:
-        daemon.add("queued", gates.command("queued"), overlap="queue")
-        daemon.add("skipping", gates.command("skipping"), overlap="skip")
-        daemon.add("limited", gates.command("limited"), overlap="allow", limit=1)
-        held = {name: daemon.triggered(name) for name in ("queued", "skipping", "limited")}
-        for run in held.values():
-            daemon.until_says(run, b"begin")
-        second = daemon.triggered("queued")
-        daemon.until(lambda: _waits(daemon, second))
-        daemon.restart()
+def test_what_waits_outlives_the_daemon_and_a_survivor_counts_as_active(daemon: RealDaemon, gates: Gates) -> None:
+    daemon.add("survivor-queue", gates.command("queue"), overlap="queue")
+    daemon.add("survivor-skip", gates.command("skip"), overlap="skip")
+    daemon.add("survivor-limit", gates.command("limit"), overlap="allow", limit=1)
+    held = {name: daemon.triggered(f"survivor-{name}") for name in ("queue", "skip", "limit")}
+    for run in held.values():
+        daemon.until_says(run, b"begin")
+    second = daemon.triggered("survivor-queue")
+    daemon.until(lambda: _waits(daemon, second))
+    daemon.restart()
 
-        for name in ("skipping", "limited"):
-            with pytest.raises(Conflict, match=f"run {held[name]['id']} of {name} is still active"):
-                daemon.triggered(name)
-        assert daemon.until(lambda: _waits(daemon, second))["attempt"] == 0
-        for name in held:
-            gates.open(name)
-        assert {daemon.finished(run)["state"] for run in held.values()} == {"succeeded"}
-        daemon.until_says(second, b"begin")
-        gates.open("queued")
-        assert daemon.finished(second)["state"] == "succeeded"
-        assert sorted(gates.starts()) == ["limited", "queued", "queued", "skipping"]
+    for name in ("skip", "limit"):
+        with pytest.raises(Conflict, match=f"run {held[name]['id']} of survivor-{name} is still active"):
+            daemon.triggered(f"survivor-{name}")
+    assert daemon.until(lambda: _waits(daemon, second))["attempt"] == 0
+    for name in held:
+        gates.open(name)
+    assert {daemon.finished(run)["state"] for run in held.values()} == {"succeeded"}
+    daemon.until_says(second, b"begin")
+    gates.open("queue")
+    assert daemon.finished(second)["state"] == "succeeded"
+    assert sorted(gates.starts()) == ["limit", "queue", "queue", "skip"]
 
 
 # ── replace ──────────────────────────────────────────────

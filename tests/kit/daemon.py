@@ -93,6 +93,11 @@ class RealDaemon:
     def log(self) -> str:
         return (self.home / "jobd.out").read_text(errors="replace")
 
+    def up(self) -> "RealDaemon":
+        """Started again where a test has left it dead."""
+        assert self.process is not None
+        return self if self.process.poll() is None else self.start()
+
     def restart(self) -> "RealDaemon":
         """kill -9, and another one."""
         self.kill9()
