@@ -44,8 +44,7 @@ def _at_the_limit(run: Pending, job: _Job) -> Admission:
         return Admission(run_id=run.run_id, waits=True)
     if rules.overlap is Overlap.REPLACE:
         replaced = (*job.active, *job.waiting)
-        job.active.clear()
-        job.waiting.clear()
+        job.waiting.clear()  # what is active is so until it is gone, also for the next one
         return Admission(run_id=run.run_id, waits=True, replaces=replaced)
     if rules.overlap is Overlap.QUEUE and (run.by_hand or len(job.waiting) < rules.overlap_queue):
         return Admission(run_id=run.run_id, waits=True)

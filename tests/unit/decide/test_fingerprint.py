@@ -12,7 +12,7 @@ from jobctl_daemon.decide.fingerprint import LINE_CHARS_MAX, fingerprint, last_l
         ("cannot open /tmp/x1234.tmp", "cannot open /tmp/x98.tmp"),
         ("segfault at 0xdeadbeef00", "segfault at 0x7fFF12"),
         ("request 550e8400-e29b-41d4-a716-446655440000 failed", "request 6ba7b810-9dad-11d1-80b4-00c04fd430c8 failed"),
-        ("commit 3b18e512dba79e4c8300dd08aeb37f8e728b8dad is bad", "commit 9c1185a5c5e9fc54612808977ee8f548b2258d31 is bad"),
+        ("commit 3b18e512dba79e4c8300dd08aeb37f8e728b8dad bad", "commit 9c1185a5c5e9fc54612808977ee8f548b2258d31 bad"),
         ("2026-11-29T20:10:00Z timeout", "2027-01-02T03:04:05Z timeout"),
         ("error on line 3", "error on line 30000"),
     ],
