@@ -12,11 +12,13 @@ from jobctl.clock import SystemClock
 from jobctl.errors import Unavailable, Unreachable
 from jobctl.model import Execution, JobSpec, Policies, ScheduleSpec
 from jobctl_daemon.execution.again import StartAgain
+from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.execution.pool import Flight, RunnerPool
 from jobctl_daemon.execution.reports import Refused
 from jobctl_daemon.health import Health
 from jobctl_daemon.rows import Admission, Caller
 from jobctl_daemon.services.collect import Collect
+from jobctl_daemon.services.ending import Ending
 from jobctl_daemon.store.sqlite import SqliteStore
 from kit.clock import ManualClock
 
@@ -82,7 +84,8 @@ async def test_a_refused_start_is_given_back_even_when_the_first_write_fails(sto
     pool._reports.append(Refused(run_id, fence, "EAGAIN"))
     failing = FailsOnce(store, "unclaim")
     health = Health(clock)
-    collect = Collect(failing, clock, pool, health, StartAgain(health, clock), lambda: None)  # type: ignore[arg-type]
+    ending = Ending(store, LogFiles("nowhere"))
+    collect = Collect(failing, clock, pool, health, StartAgain(health, clock), ending, lambda: None)  # type: ignore[arg-type]
 
     with pytest.raises(Unavailable):
         await collect.run_once()
