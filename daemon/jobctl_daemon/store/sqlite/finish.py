@@ -143,11 +143,19 @@ def _mourn(connection: sqlite3.Connection, result: Finish, row: Claimed, now_ms:
 
 
 def _recovered(connection: sqlite3.Connection, ended: _Accepted) -> list[Claimed]:
-    """The first success of each job after a failure."""
-    good = {row.job_id: row for result, row in ended if result.state is RunState.SUCCEEDED and not row.hidden}
+    """The first success of each job after a failure, be that one of these or of before."""
+    good = {row.job_id for result, row in ended if result.state is RunState.SUCCEEDED and not row.hidden}
     if not good:
         return []
-    return [good[job_id] for (job_id,) in connection.execute(SQL.failing, (text(list(good)),))]
+    failing = {job_id for (job_id,) in connection.execute(SQL.failing, (text(sorted(good)),))}
+    found = []
+    for result, row in ended:
+        if result.state in _FAILING:
+            failing.add(row.job_id)
+        elif result.state is RunState.SUCCEEDED and row.job_id in failing and not row.hidden:
+            failing.remove(row.job_id)
+            found.append(row)
+    return found
 
 
 def _verdicts(
