@@ -23,6 +23,7 @@ from jobctl_daemon.rows import (
     Finish,
     LedgerRow,
     NewRun,
+    Pause,
     Replay,
     Request,
     RunFilter,
@@ -272,6 +273,25 @@ class Rig:
         free = await self.store.resume_job(ROOT, job_id, catch_up, self.now_ms)
         await self.settle()
         return free
+
+    async def hold(self, what: str, job_id: int, until_ms: int | None = None) -> None:
+        """A pause of the job, of its queue or of the daemon."""
+        if what == "job":
+            await self.pause(job_id, until_ms)
+        else:
+            name = await self._queue_of(what, job_id)
+            await self.store.pause_queue(name, Pause(by="root", until_ms=until_ms), self.now_ms)
+
+    async def let_go(self, what: str, job_id: int, *, catch_up: bool = False) -> None:
+        """Its end, with all that follows."""
+        if what == "job":
+            await self.resume(job_id, catch_up=catch_up)
+        else:
+            await self.store.resume_queue(await self._queue_of(what, job_id), catch_up, self.now_ms)
+            await self.settle()
+
+    async def _queue_of(self, what: str, job_id: int) -> str:
+        return "" if what == "daemon" else (await self.store.job(ROOT, str(job_id))).queue
 
     async def settle(self) -> int:
         """Pauses whose time is over, and jobs that nothing holds any more, as the due scan does it."""
