@@ -219,6 +219,8 @@ class Claim(Row, frozen=True):
     policies: Policies
     probe: bool = False
     """Ask the command of `on_lost` what became of the run, instead of running it."""
+    returns: int = 0
+    """How often a claim of it came back because its daemon had died."""
     limited: bool = False
     """Its queue has a limit, and may have kept it waiting."""
 

@@ -4,10 +4,10 @@ An attempt is lost only when no runner holds it *and* its process is gone; the r
 report them as held or ended. So a claimed run that no runner knows was never started: no intent, no attempt is burnt.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from jobctl_daemon.rows import Running
+from jobctl_daemon.rows import Claim, Running
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,20 @@ def plan(claimed: Iterable[Running], held: Mapping[str, str], boot_id: str) -> P
         else:
             unclaimed.append(run)
     return Plan(tuple(unclaimed), tuple(lost), tuple(stops))
+
+
+def in_order(claims: Sequence[Claim]) -> Sequence[Claim]:
+    """How claims are handed over: those that came back from a dead daemon last, and from either end in turn.
+
+    If one of them is what kills the daemon, all the others have been handed over by the end of its second next life,
+    and none of them is taken for it.
+    """
+    returned = [claim for claim in claims if claim.returns]
+    if not returned:
+        return claims
+    if max(claim.returns for claim in returned) % 2 == 0:
+        returned.reverse()
+    return [claim for claim in claims if not claim.returns] + returned
 
 
 def attempt_id(run_id: int, fence: int) -> str:

@@ -47,6 +47,7 @@ _CAUSES = {
     "killed": (RunState.CANCELLED, FailureClass.CANCELLED, "it was killed"),
     "log_failed": (RunState.FAILED, FailureClass.POLICY, "its output could not be kept under its cap"),
     "lost": (RunState.FAILED, FailureClass.LOST, "its end was not seen, the outcome is unknown"),
+    "deadly": (RunState.FAILED, FailureClass.LOST, "it was never seen to start"),
     "spawn_error": (RunState.FAILED, FailureClass.SPAWN_ERROR, "it could not be started"),
 }
 

@@ -34,6 +34,8 @@ def settle(result: Result, effort: Effort | None, tail: bytes, now_ms: int) -> F
     named = msgspec.structs.replace(
         done, error=error, fingerprint=fingerprint(_kind(result, outcome), _said(done, error))
     )
+    if result.cause == "deadly":
+        return _for_good(named, effort.policies, "not retried: that would kill the daemon again")
     if outcome.failure_class in _UNSEEN:
         return _of_loss(named, effort, now_ms)
     if effort.probe:

@@ -6,7 +6,7 @@ from jobctl.clock import Clock
 from jobctl.errors import InvalidInput, Unavailable
 from jobctl.states import Trigger
 from jobctl_daemon.decide import admission
-from jobctl_daemon.decide.adoption import attempt_id
+from jobctl_daemon.decide.adoption import attempt_id, in_order
 from jobctl_daemon.decide.outcome import Result
 from jobctl_daemon.execution.again import StartAgain
 from jobctl_daemon.execution.identity import user_by_name
@@ -121,7 +121,7 @@ class Dispatch:
         failed: list[Result] = []
         refused: list[tuple[int, int]] = []
         why = ""
-        for claim in claims:
+        for claim in in_order(claims):
             try:
                 self._start(claim)
             except (OSError, Unavailable) as error:

@@ -73,19 +73,18 @@ class Rescue:
         why = "it was claimed, and nothing had been started"
         poison = set(await self._store.returned(claims, _RETURNS_MOST, now_ms, why))
         detail = f"the daemon died {_RETURNS_MOST} times while it started it"
-        await self._end([run for run in runs if run.run_id in poison], detail)
+        await self._end([run for run in runs if run.run_id in poison], "deadly", detail)
 
     async def _lose(self, runs: Sequence[Running]) -> None:
         if runs:
             structlog.get_logger().warning("runs.lost", runs=[run.run_id for run in runs])
-            await self._end(runs, "the machine went down")
+            await self._end(runs, "lost", "the machine went down")
 
-    async def _end(self, runs: Sequence[Running], detail: str) -> None:
+    async def _end(self, runs: Sequence[Running], cause: str, detail: str) -> None:
         if not runs:
             return
         now_ms = self._clock.now_ms()
-        lost = [
-            Result(run.run_id, run.fence, now_ms, started_ms=run.started_ms, cause="lost", detail=detail)
-            for run in runs
+        ended = [
+            Result(run.run_id, run.fence, now_ms, started_ms=run.started_ms, cause=cause, detail=detail) for run in runs
         ]
-        await self._ending.record(lost, now_ms)
+        await self._ending.record(ended, now_ms)

@@ -31,6 +31,7 @@ class _Ready(NamedTuple):
     execution: str
     policies: str
     probe: int
+    returns: int
     limited: int
 
 
@@ -68,6 +69,7 @@ def _claim(row: _Ready, fence: int) -> Claim:
         execution=columns.execution(row.execution),
         policies=columns.policies(row.policies),
         probe=bool(row.probe),
+        returns=row.returns,
         limited=bool(row.limited),
     )
 
