@@ -1,7 +1,7 @@
 """What holds where nothing is said, for each of the three ways a job comes to be: the one source of these values.
 
 The daemon checks drafts against it, an import writes it into its drafts, and help texts and manual are made from
-`rows`. The values are those of design/execution.md, "Defaults". Times are ms, sizes bytes; words are those of
+`rows` (`jobctl help defaults`). Times are ms, sizes bytes; words are those of
 `jobctl.states`, as texts, because the command line loads this.
 """
 

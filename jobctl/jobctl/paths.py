@@ -1,4 +1,4 @@
-"""Where things are: `design/interfaces.md`, "Places". Pure: the environment and the user are passed in.
+"""Where things are: docs/operations.md, "Places". Pure: the environment and the user are passed in.
 
 | | system daemon (root) | user daemon | JOBCTL_HOME=DIR |
 |---|---|---|---|

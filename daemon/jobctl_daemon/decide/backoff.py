@@ -1,4 +1,4 @@
-"""How long a retry waits: exponential, with a cap and a jitter (design/execution.md, "Failure classes and retries")."""
+"""How long a retry waits: exponential, with a cap and a jitter (docs/failures.md, "Retries")."""
 
 import zlib
 

@@ -1,4 +1,4 @@
-"""What a changed definition means for a job's schedule (design/product.md: no surprise fire)."""
+"""What a changed definition means for a job's schedule (docs/failures.md: no surprise fire)."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Which occurrences of a backlog still run: the misfire policy (design/time.md, design/execution.md "Defaults").
+"""Which occurrences of a backlog still run: the misfire policy (docs/failures.md, "Late, missed, down").
 
 A backlog is what fell due since the cursor was last handled: one occurrence in the ordinary case, more after the
 daemon was down, the machine slept or the clock stepped. *once* keeps the latest inside its window, *all* up to ten

@@ -1,4 +1,4 @@
-"""What a pause swallowed, and where the cursor goes when it ends (design/execution.md: missed slots become rows)."""
+"""What a pause swallowed, and where the cursor goes when it ends (docs/failures.md, "Pauses")."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Where a cursor goes when the wall clock was set back, and the row that says so (design/time.md).
+"""Where a cursor goes when the wall clock was set back, and the row that says so (docs/decisions/0010).
 
 As cron does: what follows the real minutes (wildcards and intervals) goes on at once, and times that are lived again
 are new occurrences. What has a fixed time waits where it is, so that nothing that has run runs again, unless the step

@@ -1,4 +1,4 @@
-"""What is tried again, how often and how far apart (design/execution.md, "Failure classes and retries")."""
+"""What is tried again, how often and how far apart (docs/failures.md, "Retries")."""
 
 import re
 from typing import Final

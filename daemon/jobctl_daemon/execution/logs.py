@@ -1,6 +1,6 @@
 """Logs of attempts: where they are, and reading them by logical offset, that of all the command ever wrote.
 
-A log is one of three on disk (design/execution.md, "Start"):
+A log is one of three on disk (docs/runner-protocol.md):
 
 * plain: offsets are those of the file;
 * with a hole: the cap has punched out the middle while the command runs. Offsets are still those of the file;

@@ -1,4 +1,4 @@
-"""New zone data: every cursor is aimed again, so that what is stored equals a fresh calculation (design/time.md)."""
+"""New zone data: every cursor is aimed again, so that what is stored equals a fresh calculation."""
 
 import structlog
 
