@@ -1,4 +1,4 @@
-"""After a start, or the death of a runner: what becomes of each claimed run (design/execution.md, "Two processes").
+"""After a start, or the death of a runner: what becomes of each claimed run (docs/architecture.md).
 
 An attempt is lost only when no runner holds it *and* its process is gone; the runners find orphans by their records and
 report them as held or ended. So a claimed run that no runner knows was never started: no intent, no attempt is burnt.

@@ -1,4 +1,4 @@
-"""What the wall clock did: told from clocks that never step, and from the last sign of life (docs/decisions/0010-the-clock.md).
+"""What the wall clock did: told from clocks that never step, and from the last sign of life (docs/decisions/0010).
 
 Wall time and boot time run at one rate, so their difference changes only when somebody sets the clock; boot time and
 awake time part only while the machine sleeps. Backward steps make a new generation of occurrences; every other gap is

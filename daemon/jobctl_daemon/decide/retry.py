@@ -1,6 +1,6 @@
 """What follows a failure: a retry at an instant, a dead letter, or a failed run in history.
 
-The rules are those of design/execution.md, "Failure classes and retries". Hopeless failures are not retried: a program
+The rules are those of docs/failures.md. Hopeless failures are not retried: a program
 that cannot be started, and the exit codes by which commands say that trying again will not help (sysexits.h: usage,
 data, input, user, host, permission, configuration; 126 and 127 of a shell). A *lost* attempt may have done its work, so
 it has a budget and a rule of its own.
