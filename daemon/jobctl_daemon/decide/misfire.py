@@ -8,12 +8,13 @@ inside its window, *skip* those that are younger than its grace. What is not kep
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from jobctl.defaults import MISFIRE_ALL_MAX
 from jobctl.model import Policies
 from jobctl.schedule import Fire, Once, Schedule
 from jobctl.states import Misfire
 
 #: How many occurrences of one backlog may run, by policy. Reached by *skip* only with a long grace.
-KEPT_MAX = {Misfire.ONCE: 1, Misfire.ALL: 10, Misfire.SKIP: 100}
+KEPT_MAX = {Misfire.ONCE: 1, Misfire.ALL: MISFIRE_ALL_MAX, Misfire.SKIP: 100}
 #: An exact count of a longer backlog is not worth the time; the row then says "at least".
 COUNTED_MAX = 100_000
 #: A backlog of up to so many occurrences is walked through.
