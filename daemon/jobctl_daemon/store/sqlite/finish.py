@@ -22,7 +22,7 @@ from jobctl_daemon.store.sqlite import (
 )
 from jobctl_daemon.store.sqlite.claimed import Claimed
 from jobctl_daemon.store.sqlite.columns import GAP, gap, policies, text
-from jobctl_daemon.store.sqlite.identity import identity
+from jobctl_daemon.store.sqlite.identity import Identity, identity
 from jobctl_daemon.store.sqlite.isolation import isolated
 from jobctl_daemon.store.sqlite.statements import load
 
@@ -105,14 +105,21 @@ def _record(connection: sqlite3.Connection, accepted: _Accepted, now_ms: int) ->
     history.move(connection, [_ending(result, row) for result, row in final])
     ended = [(result, row) for result, row in accepted if result.state is not RunState.READY]
     recovered = _recovered(connection, ended)
-    last = {row.job_id: (result, row) for result, row in ended if row.deleted_ms is None}
-    connection.executemany(SQL.put_last_run, [_last_run(result, row) for result, row in last.values()])
+    connection.executemany(SQL.put_last_run, [_last_run(result, row) for result, row in _last(ended)])
     events.append(connection, [change for result, row in accepted for change in _changes(result, row, now_ms)])
     events.append(connection, [_recovery(row, now_ms) for row in recovered])
     if ended:
         _follow(connection, ended, now_ms)
-    for result, row in deaths:
-        _mourn(connection, result, row, now_ms)
+    if deaths:
+        _mourn(connection, ended, now_ms)
+
+
+def _last(ended: _Accepted) -> _Accepted:
+    """The last end of each job; all of them where one was cancelled, which says nothing about whether a job works."""
+    living = [(result, row) for result, row in ended if row.deleted_ms is None]
+    if any(result.state is RunState.CANCELLED for result, _ in living):
+        return living
+    return list({row.job_id: (result, row) for result, row in living}.values())
 
 
 def _follow(connection: sqlite3.Connection, ended: _Accepted, now_ms: int) -> None:
@@ -132,12 +139,21 @@ def _follow(connection: sqlite3.Connection, ended: _Accepted, now_ms: int) -> No
         one_shots.retire(connection, done, now_ms)
 
 
-def _mourn(connection: sqlite3.Connection, result: Finish, row: Claimed, now_ms: int) -> None:
-    """One dead letter more: the oldest makes room, and a job that dies every time is paused."""
-    dead.make_room(connection, row.job_id, now_ms)
-    in_a_row = streaks.died(connection, row.job_id)
-    job = identity(connection, row.job_id)
-    if in_a_row >= streaks.DEATHS_MOST and job is not None and job.deleted_ms is None and not row.suspended:
+def _mourn(connection: sqlite3.Connection, ended: _Accepted, now_ms: int) -> None:
+    """Of too many dead letters the oldest make room. A job whose runs die every time is paused; what died before a
+    success is not counted."""
+    good = {row.job_id: place for place, (result, row) in enumerate(ended) if result.state is RunState.SUCCEEDED}
+    for place, (result, row) in enumerate(ended):
+        if result.state is RunState.DEAD:
+            dead.make_room(connection, row.job_id, now_ms)
+            job = identity(connection, row.job_id)
+            if job is not None and job.deleted_ms is None and place > good.get(row.job_id, -1):
+                _count_death(connection, result, job, now_ms)
+
+
+def _count_death(connection: sqlite3.Connection, result: Finish, job: Identity, now_ms: int) -> None:
+    in_a_row = streaks.died(connection, job.id)
+    if in_a_row >= streaks.DEATHS_MOST and not job.suspended:
         why = f"quarantined: {in_a_row} dead letters in a row, the last one: {result.reason}"
         pauses.pause_job(connection, job, Pause(by="jobd", why=why), now_ms, quarantined=True)
 
