@@ -45,10 +45,13 @@ WHERE id IN (SELECT value FROM json_each(?)) AND state = 'scheduled' AND held = 
 RETURNING id, job_id, owner_id, (SELECT name FROM jobs WHERE id = job_id);
 
 -- name: make_wait
--- It waits while a run of its job holds the gate; nobody would wake it otherwise.
+-- It waits while as many runs of its job hold the gate as may; nobody would wake it when one has left meanwhile.
 UPDATE runs SET waits = 1
 WHERE id IN (SELECT value FROM json_each(?)) AND state = 'scheduled' AND held = 0 AND waits = 0
-  AND EXISTS (SELECT 1 FROM runs g WHERE g.gate = runs.job_id AND g.gate IS NOT NULL)
+  AND (SELECT count(*) FROM runs g WHERE g.gate = runs.job_id AND g.gate IS NOT NULL) >=
+      (SELECT coalesce(json_extract(j.policies, '$.limit'),
+                       CASE json_extract(j.policies, '$.overlap') WHEN 'allow' THEN 1 << 62 ELSE 1 END)
+       FROM jobs j WHERE j.id = runs.job_id)
 RETURNING id, job_id, owner_id, (SELECT name FROM jobs WHERE id = job_id);
 
 -- name: replace_running
