@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from jobctl_daemon.store.sqlite.statements import load
@@ -53,6 +53,12 @@ class Turns:
                 self.last = owner_id
         return picked
 
+    def alone(self, group: Group, runs: Sequence[Waiting]) -> list[int]:
+        """All of these runs: nobody else has any."""
+        if runs:
+            self.last = group.owner_id
+        return [run.run_id for run in runs]
+
     def _next_owner(self, band: Mapping[Group, deque[Waiting]], left: Mapping[str, int]) -> int | None:
         owners = sorted({group.owner_id for group in band if _may(group, band, left)})
         return next((owner for owner in owners if owner > self.last), owners[0] if owners else None)
@@ -80,7 +86,7 @@ def due_now(connection: sqlite3.Connection, turns: Turns, now_ms: int, limit: in
             found = connection.execute(SQL.waiting_in, {**group._asdict(), "now_ms": now_ms, "limit": room})
             waiting[group] = list(map(Waiting._make, found))
     if len(waiting) == 1:
-        return [run.run_id for run in next(iter(waiting.values()))]
+        return turns.alone(*waiting.popitem())
     return turns.pick(waiting, rooms, limit)
 
 
