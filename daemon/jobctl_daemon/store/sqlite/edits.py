@@ -68,7 +68,7 @@ def _aim(connection: sqlite3.Connection, job: Identity, change: Edit, now_ms: in
         next_ms = None if job.suspended else change.next_ms
         connection.execute(SQL.put_cursor, {"job_id": job.id, "next_ms": next_ms, "now_ms": now_ms})
     else:
-        connection.execute(jobs.SQL.delete_cursor, (job.id,))
+        connection.execute(SQL.rest_cursor, {"job_id": job.id, "now_ms": now_ms})
 
 
 def _move_queue(connection: sqlite3.Connection, job: Identity, change: Edit, now_ms: int) -> None:

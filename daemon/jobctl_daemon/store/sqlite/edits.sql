@@ -35,6 +35,11 @@ INSERT INTO cursors (job_id, next_nominal, handled_ms, revision) VALUES (:job_id
 ON CONFLICT (job_id) DO UPDATE SET next_nominal = excluded.next_nominal,
     handled_ms = excluded.handled_ms, revision = revision + 1, error = NULL;
 
+-- name: rest_cursor
+-- The job has no schedule any more. Its cursor stays: a revision that was seen once must never come again.
+UPDATE cursors SET next_nominal = NULL, handled_ms = :now_ms, revision = revision + 1, error = NULL
+WHERE job_id = :job_id;
+
 -- name: move_cursor
 -- Occurrences to come are left out.
 UPDATE cursors SET next_nominal = :next_ms, handled_ms = :handled_ms, revision = revision + 1
