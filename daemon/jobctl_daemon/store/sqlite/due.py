@@ -2,16 +2,30 @@
 
 import sqlite3
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final, Protocol
 
+from jobctl.states import RunState
 from jobctl_daemon.rows import DueJob
 from jobctl_daemon.store.sqlite import columns, events, ready
+from jobctl_daemon.store.sqlite.columns import text
 from jobctl_daemon.store.sqlite.identity import identity
 from jobctl_daemon.store.sqlite.statements import load
 
 SQL = load("due")
 
 _BEFORE_ALL = (-(1 << 62), 0)
+_GOES_ON: Final = {RunState.SCHEDULED.value: "run.scheduled", RunState.READY.value: "run.ready"}
+
+
+class OfJob(Protocol):
+    """What events need of a job."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def owner_id(self) -> int: ...
+    @property
+    def name(self) -> str: ...
 
 
 def due(connection: sqlite3.Connection, now_ms: int, after: tuple[int, int] | None, limit: int) -> list[DueJob]:
@@ -42,11 +56,23 @@ def next_wake(connection: sqlite3.Connection, now_ms: int) -> int | None:
 def park(connection: sqlite3.Connection, job_id: int, revision: int, error: str, now_ms: int) -> None:
     """Takes a cursor out of the due index with its error, if it has not moved meanwhile."""
     if connection.execute(SQL.park, (error, job_id, revision)).rowcount:
-        if connection.execute(SQL.park_resuming, (job_id,)).rowcount:
-            connection.execute(SQL.release, (job_id,))
         job = identity(connection, job_id)
         assert job is not None
+        if connection.execute(SQL.park_resuming, (job_id,)).rowcount:
+            release(connection, job, now_ms)
         events.append_one(connection, now_ms, "job.parked", job.owner_id, job_id, name=job.name, error=error)
+
+
+def release(connection: sqlite3.Connection, job: OfJob, now_ms: int) -> None:
+    """Runs that a pause held go on."""
+    data = text({"name": job.name, "released": True})
+    events.append(
+        connection,
+        [
+            (now_ms, _GOES_ON[state], job.owner_id, job.id, run_id, data)
+            for run_id, state in sorted(connection.execute(SQL.release, (job.id,)))
+        ],
+    )
 
 
 def jobs(rows: Iterable[tuple[Any, ...]]) -> list[DueJob]:
@@ -57,8 +83,11 @@ def jobs(rows: Iterable[tuple[Any, ...]]) -> list[DueJob]:
             job_uid=uid,
             name=name,
             version=version,
-            schedule=columns.schedule(schedule),
-            policies=columns.policies(policies),
+            schedule=(spec := columns.schedule(schedule)),
+            policies=(rules := columns.policies(policies)),
+            unreadable=columns.unreadable(schedule=schedule, policies=policies)
+            if spec is columns.NO_SCHEDULE or rules is columns.NO_POLICIES
+            else None,
             next_ms=next_ms,
             handled_ms=handled_ms,
             revision=revision,

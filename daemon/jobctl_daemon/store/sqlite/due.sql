@@ -38,11 +38,14 @@ SELECT min(paused_until) FROM queues WHERE paused = 1 AND paused_until > ?;
 
 -- name: park_resuming
 -- A job that cannot be aimed after its pause is not held by it any more.
-UPDATE jobs SET suspended = 0, suspended_since = NULL, suspended_why = NULL, resuming = NULL WHERE id = ? AND resuming IS NOT NULL;
+UPDATE jobs SET suspended = 0, suspended_since = NULL, suspended_why = NULL, resuming = NULL, quarantined = 0
+WHERE id = ? AND resuming IS NOT NULL;
 
 -- name: release
--- Nor are its runs.
-UPDATE runs SET held = 0, state = CASE WHEN gate IS NULL THEN 'scheduled' ELSE 'ready' END WHERE job_id = ? AND held = 1;
+-- Held runs go on: a retry where it was, what has not begun to its admission.
+UPDATE runs SET held = 0, state = CASE WHEN gate IS NULL THEN 'scheduled' ELSE 'ready' END
+WHERE job_id = ? AND held = 1
+RETURNING id, state;
 
 -- name: park
 -- A cursor that cannot be expanded leaves the due index.

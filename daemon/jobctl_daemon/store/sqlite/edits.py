@@ -75,10 +75,11 @@ def _move_queue(connection: sqlite3.Connection, job: Identity, change: Edit, now
     """Another queue may be paused, or not be."""
     if change.queue == job.queue:
         return
-    if pauses.is_paused(connection, change.queue):
-        pauses.suspend(connection, [job.id], f"the queue {change.queue} was paused", now_ms)
-    else:
+    words = pauses.holder(connection, change.queue)
+    if words is None:
         pauses.let_go(connection, [job.id])
+    else:
+        pauses.suspend(connection, [job.id], words, now_ms)
 
 
 def _columns(change: Edit, version: int) -> dict[str, object]:

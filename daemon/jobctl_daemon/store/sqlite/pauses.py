@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from jobctl.errors import Conflict
-from jobctl.states import RunState, SkipReason
+from jobctl.states import SkipReason
 from jobctl_daemon.rows import DueJob, Pause, Resumption
 from jobctl_daemon.store.sqlite import due, events, expand, gates, ledger, one_shots, streaks
 from jobctl_daemon.store.sqlite.columns import text
@@ -63,9 +63,10 @@ def pause_queue(connection: sqlite3.Connection, name: str, pause: Pause, now_ms:
     return len(ids)
 
 
-def is_paused(connection: sqlite3.Connection, queue: str) -> bool:
-    """Whether jobs of this queue are held, by the queue's pause or the daemon's."""
-    return connection.execute(SQL.queue_paused, (queue,)).fetchone() is not None
+def holder(connection: sqlite3.Connection, queue: str) -> str | None:
+    """Who holds the jobs of this queue, by its pause or the daemon's, and why; None: nobody."""
+    row = connection.execute(SQL.queue_paused, (queue,)).fetchone()
+    return None if row is None else _words(_called(row[0]), Pause(by=row[1], until_ms=row[2], why=row[3]))
 
 
 def suspend(connection: sqlite3.Connection, job_ids: Sequence[int], words: str, now_ms: int) -> None:
@@ -165,12 +166,7 @@ def _go_on(connection: sqlite3.Connection, resumption: Resumption, job: _Resumin
     connection.execute(SQL.aim_cursor, aim)
     ledger.append_skips(connection, [(row, job.owner_id, job.name) for row in resumption.rows], now_ms)
     expand.make_runs(connection, expand.place(connection, ((job, run) for run in resumption.runs)), now_ms)
-    released = sorted(connection.execute(SQL.release, (job.id,)))
-    data = text({"name": job.name, "released": True})
-    kinds = {RunState.SCHEDULED.value: "run.scheduled", RunState.READY.value: "run.ready"}
-    events.append(
-        connection, [(now_ms, kinds[state], job.owner_id, job.id, run_id, data) for run_id, state in released]
-    )
+    due.release(connection, job, now_ms)
 
 
 def _park(connection: sqlite3.Connection, bad: Resumption, error: Exception, now_ms: int) -> int:

@@ -31,8 +31,9 @@ SELECT id FROM jobs WHERE queue = ? AND deleted_ms IS NULL ORDER BY id;
 SELECT id FROM jobs WHERE deleted_ms IS NULL ORDER BY id;
 
 -- name: queue_paused
--- Whether a queue, or the daemon, is paused.
-SELECT 1 FROM queues WHERE (name = ? OR name = '') AND paused = 1 LIMIT 1;
+-- The pause of a queue, or that of the daemon.
+SELECT name, paused_by, paused_until, paused_why FROM queues WHERE (name = ? OR name = '') AND paused = 1
+ORDER BY name DESC LIMIT 1;
 
 -- name: suspend
 -- Jobs that nothing held are held from now on.
@@ -70,16 +71,10 @@ WHERE j.resuming IS NOT NULL AND j.suspended = 1 AND j.deleted_ms IS NULL;
 UPDATE jobs SET suspended = 0, suspended_since = NULL, suspended_why = NULL, resuming = NULL, quarantined = 0 WHERE id = ?;
 
 -- name: aim_cursor
--- A cursor waits for its next instant again, with everything before `handled` accounted for.
-UPDATE cursors SET next_nominal = :next_ms, handled_ms = max(handled_ms, :handled_ms), revision = revision + 1,
-                   error = NULL
+-- A cursor waits for its next instant again, with everything before `handled` accounted for. One that is done has none.
+UPDATE cursors SET next_nominal = CASE WHEN (SELECT done FROM jobs WHERE id = :job_id) = 0 THEN :next_ms END,
+                   handled_ms = max(handled_ms, :handled_ms), revision = revision + 1, error = NULL
 WHERE job_id = :job_id;
-
--- name: release
--- Held runs go on: a retry where it was, what has not begun to its admission.
-UPDATE runs SET held = 0, state = CASE WHEN gate IS NULL THEN 'scheduled' ELSE 'ready' END
-WHERE job_id = ? AND held = 1
-RETURNING id, state;
 
 -- name: resumable
 -- Jobs that wait to be aimed again.
