@@ -129,7 +129,7 @@ HOT = {
     "stop cursors": (pauses.SQL.stop_cursors, ("[1]",), PRIMARY),
     "hold": (pauses.SQL.hold, ("[1]",), ["runs_job"]),
     "let go": (pauses.SQL.let_go, IDS, PRIMARY),
-    "release": (pauses.SQL.release, (1,), ["runs_held"]),
+    "release": (due.SQL.release, (1,), ["runs_held"]),
     "resuming": (pauses.SQL.resuming, ("[1]",), PRIMARY),
     "resumable": (pauses.SQL.resumable, (5,), ["jobs_resuming"]),
     "jobs of a queue": (pauses.SQL.jobs_in_queue, ("default",), ["jobs_queue"]),
