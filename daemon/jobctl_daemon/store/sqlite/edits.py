@@ -56,11 +56,6 @@ def _aim(connection: sqlite3.Connection, job: Identity, change: Edit, now_ms: in
     row = connection.execute(SQL.revision, (job.id,)).fetchone()
     if change.revision is not None and change.revision != (row[0] if row else 0):
         raise Conflict(f"{job.name} has just become due", "try again")
-    unstarted = [run_id for (run_id,) in connection.execute(SQL.unstarted, (job.id,))]
-    end = retire.End(
-        RunState.SUPERSEDED, RunState.SUPERSEDED.value, "the schedule was edited before it began", SkipReason.EDITED
-    )
-    retire.unstarted(connection, dict.fromkeys(unstarted, end), now_ms)
     if change.missed is not None:
         ledger.append_skips(connection, [(change.missed, job.owner_id, change.name)], now_ms)
     dependents.put(connection, job.id, change.schedule)
@@ -69,6 +64,11 @@ def _aim(connection: sqlite3.Connection, job: Identity, change: Edit, now_ms: in
         connection.execute(SQL.put_cursor, {"job_id": job.id, "next_ms": next_ms, "now_ms": now_ms})
     else:
         connection.execute(SQL.rest_cursor, {"job_id": job.id, "now_ms": now_ms})
+    unstarted = [run_id for (run_id,) in connection.execute(SQL.unstarted, (job.id,))]
+    end = retire.End(
+        RunState.SUPERSEDED, RunState.SUPERSEDED.value, "the schedule was edited before it began", SkipReason.EDITED
+    )
+    retire.unstarted(connection, dict.fromkeys(unstarted, end), now_ms)
 
 
 def _move_queue(connection: sqlite3.Connection, job: Identity, change: Edit, now_ms: int) -> None:
