@@ -1,0 +1,411 @@
+"""Changed definitions, and occurrences to come that are left out: no surprise fires, and nothing is without a row."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from jobctl.errors import Conflict, NotFound
+from jobctl.model import Execution, ScheduleSpec
+from jobctl.states import After, Overlap, RunState, SkipReason
+from jobctl_daemon.decide.skip import skip
+from jobctl_daemon.rows import Caller, LedgerRow
+from jobctl_daemon.schedules import schedule_of
+from kit.stores import ADA, BOB, DAY, MINUTE, ROOT, T0, Rig, expansion, request, spec
+
+HOURLY = ScheduleSpec(timezone="UTC", cron="0 * * * *", words="every hour")
+BY_HAND = ScheduleSpec(timezone="UTC")
+NEXT_HOUR = "2027-01-15T09:00:00Z"
+
+
+def once(at_ms: int) -> ScheduleSpec:
+    return ScheduleSpec(timezone="UTC", at_ms=at_ms, words="once")
+
+
+def shell(text: str) -> Execution:
+    return Execution(shell=text)
+
+
+async def ledger(rig: Rig, job_id: int) -> list[LedgerRow]:
+    return await rig.store.ledger(ROOT, job_id, 0, T0 + DAY, 100)
+
+
+# ── what it must match ──────────────────────────────────────────────
+
+
+async def test_an_edit_of_a_job_that_was_changed_meanwhile_is_refused(rig: Rig) -> None:
+    job = await rig.add()
+    decided = await rig.edited(job.id, name="other")
+    await rig.pause(job.id)
+    with pytest.raises(Conflict, match="changed meanwhile") as caught:
+        await rig.store.edit_job(ADA, decided, T0)
+    assert caught.value.details["rev"] == job.rev + 1
+    assert (await rig.store.job(ADA, str(job.id))).name == "backup"
+    assert "job.edited" not in rig.kinds()
+
+
+async def test_every_change_raises_the_revision(rig: Rig) -> None:
+    job = await rig.add()
+    revs = [job.rev]
+    revs.append((await rig.policies(job.id, timeout_ms=5)).rev)
+    revs.append((await rig.edit(job.id, name="other")).rev)
+    revs.append((await rig.pause(job.id)).rev)
+    assert revs == [1, 2, 3, 4]
+
+
+async def test_an_edit_decided_from_a_cursor_that_moved_meanwhile_is_refused(rig: Rig) -> None:
+    job = await rig.add()
+    decided = await rig.edited(job.id, schedule=HOURLY)
+    await rig.expand(expansion(await rig.cursor(job.id), [T0], next_ms=T0 + MINUTE))
+    with pytest.raises(Conflict, match="just become due"):
+        await rig.store.edit_job(ADA, decided, T0)
+    shown = await rig.store.job(ADA, "backup")
+    assert (shown.version, shown.rev, shown.next_run_at) == (1, job.rev, "2027-01-15T08:01:00Z")
+    assert await rig.states(*[run.id for run in await rig.runs()]) == ["scheduled"]
+
+
+async def test_an_edit_that_leaves_the_schedule_alone_does_not_care_for_the_cursor(rig: Rig) -> None:
+    job = await rig.add()
+    decided = await rig.edited(job.id, execution=shell("false"))
+    await rig.expand(expansion(await rig.cursor(job.id), [T0], next_ms=T0 + MINUTE))
+    edited = await rig.store.edit_job(ADA, decided, T0)
+    assert (edited.version, edited.next_run_at) == (2, "2027-01-15T08:01:00Z")
+
+
+async def test_a_name_that_is_taken_is_refused(rig: Rig) -> None:
+    job = await rig.add()
+    await rig.add(spec("taken"))
+    await rig.add(spec("theirs"), owner=BOB)
+    with pytest.raises(Conflict, match="taken"):
+        await rig.edit(job.id, name="taken")
+    assert (await rig.edit(job.id, name="theirs")).name == "theirs"
+    assert (await rig.edit(job.id, name="theirs", execution=shell("x"))).name == "theirs"
+    assert (await rig.add()).name == "backup"
+
+
+async def test_a_job_of_others_is_not_edited(rig: Rig) -> None:
+    job = await rig.add()
+    decided = await rig.edited(job.id, name="other")
+    with pytest.raises(NotFound):
+        await rig.store.edit_job(BOB, decided, T0)
+
+
+# ── what changes ──────────────────────────────────────────────
+
+
+async def test_a_changed_command_is_a_new_version_with_its_author(rig: Rig) -> None:
+    job = await rig.add()
+    edited = await rig.store.edit_job(Caller(uid=1000, name="ada"), await rig.edited(job.id, execution=shell("x")), T0)
+    assert (edited.version, edited.target, edited.env) == (2, {"shell": "x"}, {})
+    assert edited.next_run_at == job.next_run_at
+    assert (await rig.store.spec(ADA, job.id)).execution == shell("x")
+    versions = await rig.rows("SELECT version, author, from_ms FROM schedule_versions ORDER BY version")
+    assert versions == [
+        {"version": 1, "author": "ada", "from_ms": T0},
+        {"version": 2, "author": "ada", "from_ms": T0},
+    ]
+    event = rig.events[-1]
+    assert (event.kind, event.job_id) == ("job.edited", job.id)
+    assert event.data == {"name": "backup", "by": "ada", "version": 2, "schedule": False}
+
+
+async def test_changed_policies_make_no_version_and_hold_at_once(rig: Rig) -> None:
+    job = await rig.add()
+    (claim,) = await rig.claimed(job.id, T0)
+    edited = await rig.policies(job.id, retries=5, timeout_ms=9, notify=["mail"])
+    assert (edited.version, edited.retry.max, edited.timeout, edited.notify) == (1, 5, 0.009, ["mail"])
+    (effort,) = await rig.store.efforts([claim.run_id])
+    assert effort.policies.retries == 5
+    assert (await rig.store.counts(ADA, T0)).untold == 0
+
+
+async def test_unstarted_runs_take_the_new_version_and_others_keep_theirs(rig: Rig) -> None:
+    job = await rig.add(spec(shell="old"))
+    running, failing = await rig.claimed(job.id, T0 - 9, T0 - 8)
+    await rig.retrying(failing, T0 + 1)
+    (dead,) = await rig.dead(job.id, T0 - 7)
+    (replayed,) = await rig.dead(job.id, T0 - 6)
+    await rig.replay(replayed)
+    (ready,) = await rig.ready(job.id, T0 - 5)
+    (scheduled,) = await rig.scheduled(job.id, T0)
+    by_hand = await rig.by_hand(job.id)
+    await rig.edit(job.id, execution=shell("new"))
+    versions = {row["id"]: row["version"] for row in await rig.rows("SELECT id, version FROM runs")}
+    assert versions == {
+        running.run_id: 1, failing.run_id: 1, dead: 1, replayed: 1, ready: 2, scheduled: 2, by_hand: 2,
+    }  # fmt: skip
+    rig.now_ms = T0 + 1
+    await rig.look()
+    executed = {claim.run_id: claim.execution.shell for claim in await rig.claim()}
+    assert executed == {
+        failing.run_id: "old", replayed: "old", ready: "new", scheduled: "new", by_hand: "new",
+    }  # fmt: skip
+    assert (await rig.store.work(ADA, running.run_id)).shell == "old"
+
+
+async def test_queue_priority_and_window_hold_for_everything_that_is_not_running(rig: Rig) -> None:
+    job = await rig.add()
+    running, failing = await rig.claimed(job.id, T0 - 9, T0 - 8)
+    await rig.retrying(failing)
+    (ready,) = await rig.ready(job.id, T0 - 5, start_by_ms=T0 + 5)
+    rules = msgspec.structs.replace((await rig.store.spec(ADA, job.id)).policies, misfire_within_ms=MINUTE)
+    await rig.edit(job.id, queue="db", priority=-3, policies=rules)
+    rows = {row["id"]: row for row in await rig.rows("SELECT id, queue, priority, start_by_ms FROM runs")}
+    assert (rows[running.run_id]["queue"], rows[running.run_id]["priority"]) == ("default", 0)
+    for run_id, start_by_ms in ((ready, T0 - 5 + MINUTE), (failing.run_id, None)):
+        row = rows[run_id]
+        assert (row["queue"], row["priority"], row["start_by_ms"]) == ("db", -3, start_by_ms)
+
+
+# ── a changed schedule ──────────────────────────────────────────────
+
+
+async def test_a_changed_schedule_counts_from_the_edit_and_supersedes_what_has_not_begun(rig: Rig) -> None:
+    job = await rig.add()
+    running, failing = await rig.claimed(job.id, T0 - 9, T0 - 8)
+    await rig.retrying(failing)
+    (ready,) = await rig.ready(job.id, T0 - 5, next_ms=T0 + MINUTE)
+    (scheduled,) = await rig.scheduled(job.id, T0, next_ms=T0 + MINUTE)
+    by_hand = await rig.by_hand(job.id)
+    rig.now_ms = T0 + 5_000
+    edited = await rig.edit(job.id, schedule=HOURLY)
+    assert (edited.version, edited.next_run_at) == (2, NEXT_HOUR)
+    assert edited.schedule is not None
+    assert edited.schedule.words == "every hour"
+    assert await rig.states(running.run_id, failing.run_id, ready, scheduled, by_hand) == [
+        "running", "ready", "superseded", "superseded", "scheduled",
+    ]  # fmt: skip
+    run = await rig.store.run(ADA, scheduled)
+    assert (run.outcome, run.reason) == ("superseded", "the schedule was edited before it began")
+    reasons = {row.run_id: row.reason for row in await ledger(rig, job.id)}
+    assert (reasons[ready], reasons[scheduled], reasons[running.run_id]) == (SkipReason.EDITED, SkipReason.EDITED, None)
+    assert rig.kinds(scheduled)[-1] == "run.superseded"
+    cursor = await rig.cursor(job.id)
+    assert (cursor.handled_ms, cursor.version) == (rig.now_ms, 2)
+    assert await rig.store.due(rig.now_ms, None, 10) == []
+    assert (await rig.finish(running))[0].answer == "ok"
+
+
+async def test_occurrences_of_the_old_schedule_that_nobody_handled_are_one_row(rig: Rig) -> None:
+    job = await rig.add(next_ms=T0 + MINUTE)
+    rig.now_ms = T0 + 3 * MINUTE
+    await rig.edit(job.id, schedule=HOURLY)
+    (row,) = await ledger(rig, job.id)
+    assert (row.from_ms, row.to_ms, row.count, row.reason) == (T0 + MINUTE, T0 + 3 * MINUTE, 3, SkipReason.EDITED)
+    assert await rig.runs() == []
+
+
+async def test_an_expansion_of_the_old_schedule_is_lost(rig: Rig) -> None:
+    job = await rig.add()
+    before = expansion(await rig.cursor(job.id), [T0], next_ms=T0 + MINUTE)
+    await rig.edit(job.id, schedule=HOURLY)
+    assert await rig.expand(before) == 0
+    assert await rig.runs() == []
+
+
+async def test_a_superseded_run_that_held_the_gate_lets_go_what_waits(rig: Rig) -> None:
+    job = await rig.add(spec(overlap=Overlap.QUEUE))
+    (ready,) = await rig.ready(job.id, T0)
+    by_hand = await rig.by_hand(job.id)
+    await rig.look()
+    assert (await rig.row(by_hand))["waits"] == 1
+    await rig.edit(job.id, schedule=HOURLY)
+    await rig.look()
+    assert await rig.states(ready, by_hand) == ["superseded", "ready"]
+
+
+async def test_a_schedule_that_comes_back_does_not_repeat_what_has_run(rig: Rig) -> None:
+    job = await rig.add()
+    await rig.finished(job.id, T0)
+    await rig.edit(job.id, schedule=HOURLY)
+    await rig.edit(job.id, schedule=(spec()).schedule)
+    assert await rig.scheduled(job.id, T0) == []
+
+
+async def test_a_parked_job_is_mended_by_an_edit(rig: Rig) -> None:
+    job = await rig.add()
+    await rig.store.park(job.id, (await rig.cursor(job.id)).revision, "no such zone", T0)
+    edited = await rig.edit(job.id, schedule=HOURLY)
+    assert (edited.state, edited.error, edited.next_run_at) == ("ok", None, NEXT_HOUR)
+
+
+async def test_a_schedule_may_be_taken_away_and_given_back(rig: Rig) -> None:
+    job = await rig.add()
+    edited = await rig.edit(job.id, schedule=BY_HAND)
+    assert (edited.schedule, edited.next_run_at) == (None, None)
+    assert await rig.store.due(T0 + DAY, None, 10) == []
+    edited = await rig.edit(job.id, schedule=HOURLY)
+    assert edited.next_run_at == NEXT_HOUR
+    edited = await rig.edit(job.id, schedule=ScheduleSpec(timezone="UTC", on_boot=True))
+    assert edited.next_run_at is None
+    assert [found.job_id for found in await rig.store.started_jobs("boot")] == [job.id]
+    await rig.edit(job.id, schedule=HOURLY)
+    assert await rig.store.started_jobs("boot") == []
+
+
+@pytest.mark.parametrize("stage", ["scheduled", "ready"])
+async def test_a_one_shot_that_is_put_off_is_not_done_with_the_run_that_is_superseded(rig: Rig, stage: str) -> None:
+    job = await rig.add(spec(at_ms=T0))
+    (run_id,) = await (rig.scheduled if stage == "scheduled" else rig.ready)(job.id, T0)
+    edited = await rig.edit(job.id, schedule=once(T0 + 60 * MINUTE))
+    assert await rig.state(run_id) == "superseded"
+    assert (edited.state, edited.next_run_at) == ("ok", NEXT_HOUR)
+    assert "job.done" not in rig.kinds()
+    with pytest.raises(Conflict):
+        await rig.add(spec("backup"))
+
+
+async def test_a_one_shot_that_is_done_comes_back_with_a_new_time(rig: Rig) -> None:
+    job = await rig.add(spec(at_ms=T0))
+    await rig.finished(job.id, T0)
+    rig.now_ms = T0 + MINUTE
+    edited = await rig.edit(job.id, schedule=once(T0 + 60 * MINUTE))
+    assert (edited.state, edited.next_run_at) == ("ok", NEXT_HOUR)
+    rig.now_ms = T0 + 60 * MINUTE
+    await rig.finished(job.id, rig.now_ms)
+    assert (await rig.store.job(ADA, str(job.id))).state == "done"
+    assert rig.kinds().count("job.done") == 2
+
+
+async def test_a_one_shot_that_is_done_does_not_take_its_name_back_from_another(rig: Rig) -> None:
+    job = await rig.add(spec(at_ms=T0))
+    await rig.finished(job.id, T0)
+    await rig.add()
+    with pytest.raises(Conflict, match="backup"):
+        await rig.edit(job.id, schedule=once(T0 + DAY))
+    assert (await rig.edit(job.id, execution=shell("x"))).state == "done"
+    assert (await rig.edit(job.id, name="other", schedule=once(T0 + DAY))).state == "ok"
+
+
+async def test_a_one_shot_becomes_a_schedule_and_is_never_done(rig: Rig) -> None:
+    job = await rig.add(spec(at_ms=T0 + DAY), next_ms=T0 + DAY)
+    await rig.edit(job.id, schedule=HOURLY)
+    await rig.finished(job.id, T0)
+    assert (await rig.store.job(ADA, "backup")).state == "ok"
+
+
+async def test_a_schedule_becomes_a_one_shot_that_is_done_once(rig: Rig) -> None:
+    job = await rig.add()
+    await rig.edit(job.id, schedule=once(T0 + MINUTE))
+    rig.now_ms = T0 + MINUTE
+    await rig.finished(job.id, T0 + MINUTE)
+    assert (await rig.store.job(ADA, str(job.id))).state == "done"
+
+
+@pytest.mark.parametrize("what", ["job", "daemon"])
+async def test_a_paused_job_that_is_edited_goes_on_with_the_new_schedule_alone(rig: Rig, what: str) -> None:
+    job = await rig.add(next_ms=T0 + MINUTE)
+    await rig.hold(what, job.id)
+    rig.now_ms = T0 + 3 * MINUTE
+    edited = await rig.edit(job.id, schedule=HOURLY)
+    assert (edited.state, edited.next_run_at) == ("paused", None)
+    rig.now_ms = T0 + 90 * MINUTE
+    await rig.let_go(what, job.id)
+    assert (await rig.store.job(ADA, "backup")).next_run_at == "2027-01-15T10:00:00Z"
+    found = [(row.from_ms, row.to_ms, row.count, row.reason) for row in await ledger(rig, job.id)]
+    assert found == [
+        (T0 + MINUTE, T0 + 3 * MINUTE, 3, SkipReason.PAUSED),
+        (T0 + 60 * MINUTE, T0 + 60 * MINUTE, 1, SkipReason.PAUSED),
+    ]
+
+
+async def test_a_held_run_of_the_old_schedule_is_superseded_too(rig: Rig) -> None:
+    job = await rig.add()
+    (held,) = await rig.ready(job.id, T0)
+    await rig.pause(job.id)
+    await rig.edit(job.id, schedule=HOURLY)
+    assert await rig.state(held) == "superseded"
+
+
+async def test_a_job_comes_after_another_and_no_more(rig: Rig) -> None:
+    upstream, job = await rig.add(spec("upstream")), await rig.add()
+    after = ScheduleSpec(timezone="UTC", after_job=upstream.id, after_on=After.ANY)
+    edited = await rig.edit(job.id, schedule=after)
+    assert edited.schedule is not None
+    assert (edited.schedule.after, edited.next_run_at) == ("upstream:any", None)
+    with pytest.raises(Conflict):
+        await rig.store.delete_job(ADA, upstream.id, T0)
+    await rig.edit(job.id, schedule=HOURLY)
+    await rig.store.delete_job(ADA, upstream.id, T0)
+
+
+# ── the next ones are left out ──────────────────────────────────────────────
+
+
+async def skip_next(rig: Rig, job_id: int, count: int = 1, owner: Caller = ADA) -> Any:
+    cursor = await rig.cursor(job_id)
+    decided = skip(cursor, schedule_of(cursor.schedule), count, "skipped by ada", rig.now_ms)
+    assert decided is not None
+    return await rig.store.skip_next(owner, job_id, decided.row, cursor.revision, decided.next_ms, rig.now_ms)
+
+
+async def test_the_next_occurrences_are_left_out_with_a_row(rig: Rig) -> None:
+    job = await rig.add(next_ms=T0 + MINUTE)
+    shown = await skip_next(rig, job.id, 3)
+    assert (shown.next_run_at, shown.rev) == ("2027-01-15T08:04:00Z", job.rev)
+    (row,) = await ledger(rig, job.id)
+    assert (row.from_ms, row.to_ms, row.count, row.reason, row.detail) == (
+        T0 + MINUTE, T0 + 3 * MINUTE, 3, SkipReason.ASKED, "skipped by ada",
+    )  # fmt: skip
+    cursor = await rig.cursor(job.id)
+    assert (cursor.next_ms, cursor.handled_ms) == (T0 + 4 * MINUTE, T0 + 3 * MINUTE)
+    event = rig.events[-1]
+    assert (event.kind, event.data["reason"], event.data["count"]) == ("occurrence.skipped", "asked", 3)
+    assert await rig.scheduled(job.id, T0 + 2 * MINUTE) != []
+
+
+async def test_more_may_be_left_out_after_those(rig: Rig) -> None:
+    job = await rig.add(next_ms=T0 + MINUTE)
+    await skip_next(rig, job.id)
+    assert (await skip_next(rig, job.id)).next_run_at == "2027-01-15T08:03:00Z"
+    assert [row.count for row in await ledger(rig, job.id)] == [1, 1]
+
+
+async def test_a_skip_decided_from_a_cursor_that_moved_meanwhile_is_refused(rig: Rig) -> None:
+    job = await rig.add()
+    cursor = await rig.cursor(job.id)
+    decided = skip(cursor, schedule_of(cursor.schedule), 1, "x", T0)
+    assert decided is not None
+    await rig.expand(expansion(cursor, [T0], next_ms=T0 + MINUTE))
+    with pytest.raises(Conflict, match="has just started"):
+        await rig.store.skip_next(ADA, job.id, decided.row, cursor.revision, decided.next_ms, T0)
+    assert (await rig.cursor(job.id)).next_ms == T0 + MINUTE
+
+
+async def test_a_paused_job_has_nothing_to_skip(rig: Rig) -> None:
+    job = await rig.add()
+    await rig.pause(job.id)
+    with pytest.raises(Conflict, match="paused"):
+        await skip_next(rig, job.id)
+    assert await ledger(rig, job.id) == []
+
+
+async def test_a_one_shot_whose_time_is_left_out_is_done(rig: Rig) -> None:
+    job = await rig.add(spec(at_ms=T0 + DAY), next_ms=T0 + DAY)
+    assert (await skip_next(rig, job.id)).state == "done"
+    assert rig.kinds()[-2:] == ["occurrence.skipped", "job.done"]
+
+
+async def test_what_was_left_out_stays_so_over_a_pause(rig: Rig) -> None:
+    job = await rig.add(next_ms=T0 + MINUTE)
+    await skip_next(rig, job.id, 3)
+    await rig.pause(job.id)
+    rig.now_ms = T0 + MINUTE + 1
+    await rig.resume(job.id, catch_up=True)
+    assert (await rig.store.job(ADA, "backup")).next_run_at == "2027-01-15T08:04:00Z"
+    assert await rig.runs() == []
+
+
+async def test_a_job_of_others_is_not_skipped(rig: Rig) -> None:
+    job = await rig.add()
+    with pytest.raises(NotFound):
+        await skip_next(rig, job.id, owner=BOB)
+
+
+async def test_a_run_that_ended_is_shown_with_the_name_that_its_job_has_now(rig: Rig) -> None:
+    job = await rig.add()
+    (run_id,) = await rig.finished(job.id, T0, state=RunState.FAILED)
+    await rig.edit(job.id, name="renamed")
+    assert (await rig.store.run(ADA, run_id)).job == "renamed"
+    made = await rig.store.trigger(ADA, job.id, T0, T0, request(verb="trigger"))
+    assert made.run.job == "renamed"
