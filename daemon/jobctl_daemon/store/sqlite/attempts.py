@@ -132,7 +132,7 @@ def _cancel(connection: sqlite3.Connection, rows: list[Claimed], now_ms: int) ->
     gates.freed(connection, {row.job_id for row in rows}, now_ms)
     for row in rows:
         if row.batch is not None:
-            replays.go_on(connection, row.batch, row.id, now_ms, died=False)
+            replays.go_on(connection, row.batch, row.id, now_ms, failed=False)
     one_shots.retire(connection, [row.job_id for row in rows if row.one_shot], now_ms)
 
 

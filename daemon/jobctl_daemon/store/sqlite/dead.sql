@@ -48,8 +48,9 @@ FROM json_each(?) ids CROSS JOIN runs r ON r.id = ids.value JOIN jobs j ON j.id 
 WHERE r.state = 'dead' ORDER BY ids.key;
 
 -- name: surplus
--- The dead letters of a job beyond the newest so many.
-SELECT id FROM runs WHERE job_id = ? AND state = 'dead' ORDER BY id DESC LIMIT -1 OFFSET ?;
+-- The dead letters of a job beyond those that died last.
+SELECT id FROM runs INDEXED BY runs_dead WHERE job_id = ? AND state = 'dead'
+ORDER BY ended_ms DESC, id DESC LIMIT -1 OFFSET ?;
 
 -- name: expired
 -- Dead letters that nobody has looked after for too long.

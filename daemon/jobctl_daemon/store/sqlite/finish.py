@@ -133,7 +133,7 @@ def _follow(connection: sqlite3.Connection, ended: _Accepted, now_ms: int) -> No
     )
     for result, row in ended:
         if row.batch is not None:
-            replays.go_on(connection, row.batch, row.id, now_ms, died=result.state is RunState.DEAD)
+            replays.go_on(connection, row.batch, row.id, now_ms, failed=result.state in _FAILING)
     done = {row.job_id for _, row in ended if row.one_shot}
     if done:
         one_shots.retire(connection, done, now_ms)

@@ -1,7 +1,7 @@
 """Replays: dead letters run again, under the same id and key with a higher fence."""
 
 import sqlite3
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from jobctl.errors import Conflict, InternalError
 from jobctl.model import Replayed
@@ -13,7 +13,9 @@ from jobctl_daemon.store.sqlite.statements import load
 
 SQL = load("replays")
 
-_AT_ONCE, _IN_TURN = 0, 2
+_AT_ONCE: Final = 0
+#: What `waits` says of a run whose turn in a replay has not come.
+IN_TURN: Final = 2
 
 
 class _Back(NamedTuple):
@@ -56,12 +58,12 @@ def replay(
     return Replayed(batch=batch, replayed=[letter.id for letter in letters], skipped=skipped)
 
 
-def go_on(connection: sqlite3.Connection, batch: int, run_id: int, now_ms: int, *, died: bool) -> None:
-    """A run of a replay has ended: the next one's turn comes, or the rest is put back."""
+def go_on(connection: sqlite3.Connection, batch: int, run_id: int, now_ms: int, *, failed: bool) -> None:
+    """The run of a replay whose turn it was has ended: the next one's turn comes, or the rest is put back."""
     row = connection.execute(SQL.pace, (batch,)).fetchone()
     if row is None or not row[1]:
         return
-    if died:
+    if failed:
         _put_back(connection, batch, run_id, now_ms)
         return
     following = connection.execute(SQL.next_of_batch, (batch,)).fetchone()
@@ -76,9 +78,11 @@ def _put_back(connection: sqlite3.Connection, batch: int, run_id: int, now_ms: i
     rows = sorted(map(_Back._make, connection.execute(SQL.put_back, (batch,))))
     changes = []
     for row in rows:
-        facts = {"name": row.name, "key": row.key, "reason": row.reason, "put_back": f"run {run_id} died again"}
+        facts = {"name": row.name, "key": row.key, "reason": row.reason, "put_back": f"run {run_id} failed again"}
         changes.append((now_ms, "run.dead", row.owner_id, row.job_id, row.id, text(facts)))
     events.append(connection, changes)
+    for job_id in sorted({row.job_id for row in rows}):
+        dead.make_room(connection, job_id, now_ms)
 
 
 def _must_promise(connection: sqlite3.Connection, ids: list[int]) -> None:
@@ -103,7 +107,7 @@ def _columns(letter: dead.Letter, how: Replay, batch: int, place: int, now_ms: i
     return {
         "run_id": letter.id,
         "due_ms": now_ms if in_turn else now_ms + place * how.pace_ms,
-        "waits": _IN_TURN if in_turn and place else _AT_ONCE,
+        "waits": IN_TURN if in_turn and place else _AT_ONCE,
         "batch": batch,
         "version": letter.version if how.current else None,
         "execution": None if how.execution is None else text(how.execution),

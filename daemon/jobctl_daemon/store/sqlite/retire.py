@@ -33,6 +33,7 @@ class _Row(NamedTuple):
     trigger: str
     gate: int | None
     batch: int | None
+    waits: int
     name: str
     policies: str
 
@@ -48,8 +49,8 @@ def unstarted(connection: sqlite3.Connection, ends: Mapping[int, End], now_ms: i
     events.append(connection, [_change(row, end, now_ms) for row, end in rows])
     gates.freed(connection, {row.job_id for row, _ in rows if row.gate is not None}, now_ms)
     for row, _ in rows:
-        if row.batch is not None:
-            replays.go_on(connection, row.batch, row.id, now_ms, died=False)
+        if row.batch is not None and row.waits != replays.IN_TURN:
+            replays.go_on(connection, row.batch, row.id, now_ms, failed=False)
     _count_skips(connection, rows, now_ms)
     one_shots.retire(connection, {row.job_id for row, _ in rows}, now_ms)
     return len(rows)
