@@ -220,6 +220,7 @@ MAY_SORT = {
     "names after",
     "dead letters by id",
     "next of a replay",
+    "surplus dead letters",
     "failing again",
 }
 PARTIAL = [
