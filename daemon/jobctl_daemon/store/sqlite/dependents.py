@@ -10,6 +10,7 @@ from jobctl.states import After, RunState, SkipReason, Trigger
 from jobctl_daemon.rows import LedgerRow, NewRun
 from jobctl_daemon.store.sqlite import expand, ledger
 from jobctl_daemon.store.sqlite.columns import text
+from jobctl_daemon.store.sqlite.identity import identity
 from jobctl_daemon.store.sqlite.statements import load
 
 SQL = load("dependents")
@@ -44,13 +45,19 @@ class _After(NamedTuple):
     queue: str
     priority: int
     suspended: int
+    suspended_why: str | None
+    quarantined: int
 
 
 def put(connection: sqlite3.Connection, job_id: int, schedule: ScheduleSpec) -> None:
-    """Makes a job come after the one that its schedule names, or after none. `Conflict` when that would be a circle."""
+    """Makes a job come after the one that its schedule names, or after none. `Conflict` when that would be a circle, or
+    the other one has been removed."""
     if schedule.after_job is None:
         connection.execute(SQL.drop, (job_id,))
         return
+    before = identity(connection, schedule.after_job)
+    if before is None or before.deleted_ms is not None:
+        raise Conflict("the job that it would come after was removed", "see `jobctl ls`")
     upstream: int | None = schedule.after_job
     while upstream is not None:
         if upstream == job_id:
@@ -109,8 +116,8 @@ def _row(end: End, job: _After, now_ms: int) -> LedgerRow:
         to_ms=end.ended_ms,
         count=1,
         run_id=None,
-        reason=SkipReason.PAUSED,
-        detail=f"the job was paused when run {end.run_id} ended",
+        reason=SkipReason.QUARANTINED if job.quarantined else SkipReason.PAUSED,
+        detail=f"run {end.run_id} ended while {job.suspended_why or 'the job was paused'}",
         at_ms=now_ms,
     )
 

@@ -18,6 +18,7 @@ WHERE d.upstream_id = ? AND j.deleted_ms IS NULL ORDER BY j.name LIMIT 10;
 
 -- name: after
 -- Live jobs that come after these, with what a run of them needs.
-SELECT d.upstream_id, d.after_on, j.id, j.version, j.owner_id, j.name, j.queue, j.priority, j.suspended
+SELECT d.upstream_id, d.after_on, j.id, j.version, j.owner_id, j.name, j.queue, j.priority, j.suspended,
+       j.suspended_why, j.quarantined
 FROM json_each(?) ids CROSS JOIN dependents d ON d.upstream_id = ids.value JOIN jobs j ON j.id = d.job_id
 WHERE j.deleted_ms IS NULL ORDER BY j.id;
