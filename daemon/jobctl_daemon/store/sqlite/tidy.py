@@ -70,8 +70,20 @@ def logs_dropped(connection: sqlite3.Connection, logs: Iterable[tuple[int, int]]
 
 
 def _old(connection: sqlite3.Connection, before_ms: int, limit: int) -> list[_Finished]:
-    rows = connection.execute(SQL.old_history, {"limit": limit, "before_ms": before_ms})
-    return [_Finished(*row) for row in rows]
+    """The oldest finished runs that are over their time.
+
+    Those that ended long after they were due, as a dead letter that was kept and discarded, are passed over: among the
+    oldest by id they would be in the way of what came after them.
+    """
+    found: list[_Finished] = []
+    after = 0
+    while len(found) < limit:
+        rows = connection.execute(SQL.oldest, (after, limit)).fetchall()
+        found += [_Finished(run_id, job_id) for run_id, job_id, _, ended_ms in rows if ended_ms < before_ms]
+        if len(rows) < limit or all(due_ms >= before_ms for _, _, due_ms, _ in rows):
+            break
+        after = rows[-1][0]
+    return found[:limit]
 
 
 def _surplus(connection: sqlite3.Connection, limit: int, kept: int) -> tuple[list[_Finished], bool]:

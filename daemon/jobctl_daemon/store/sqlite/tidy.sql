@@ -1,7 +1,6 @@
--- name: old_history
--- The oldest finished runs, as far as they are over their time.
-SELECT id, job_id FROM (SELECT id, job_id, finished_ms FROM history ORDER BY id LIMIT :limit)
-WHERE finished_ms < :before_ms;
+-- name: oldest
+-- Finished runs by id, after one: when they were due, and when they ended.
+SELECT id, job_id, due_ms, finished_ms FROM history WHERE id > ? ORDER BY id LIMIT ?;
 
 -- name: recent
 -- Runs that finished after the last look, by id: their jobs may have too many now.
