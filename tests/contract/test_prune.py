@@ -3,7 +3,7 @@
 import pytest
 
 from jobctl.errors import Gone, NotFound
-from jobctl_daemon.rows import Keep, Pruned
+from jobctl_daemon.rows import DeadFilter, Keep, Pruned
 from jobctl_daemon.store import Store
 from kit.stores import ADA, DAY, MINUTE, T0, Rig, request, spec
 
@@ -106,6 +106,45 @@ async def test_a_deleted_job_goes_with_its_last_run(rig: Rig) -> None:
     assert (await rig.store.run(ADA, run_id)).job == "backup"
     await prune_all(rig.store, T0 + 91 * DAY)
     assert await rig.runs() == []
+
+
+async def test_dead_letters_expire_a_bounded_number_at_a_time_and_are_history_first(rig: Rig) -> None:
+    job = await rig.add()
+    claims = await rig.claimed(job.id, *range(T0 - 25, T0))
+    await rig.died(*claims)
+    assert await rig.store.prune(T0 + 90 * DAY, 100, Keep()) == Pruned(logs=(), more=False)
+    assert (await rig.store.counts(None, T0)).dead == 25
+    rounds = await prune_all(rig.store, T0 + 90 * DAY + 1, limit=10)
+    assert len(rounds) > 2
+    assert (await rig.store.counts(None, T0)).dead == 0
+    assert {run.state for run in await rig.runs()} == {"discarded"}
+    assert len({run.id for run in await rig.runs()}) == 25
+    rounds = await prune_all(rig.store, T0 + 180 * DAY + 2, limit=10)
+    assert sum(len(pruned.logs) for pruned in rounds) == 25
+    assert await rig.runs() == []
+
+
+async def test_runs_that_ended_long_after_they_began_do_not_keep_what_came_after_them(rig: Rig) -> None:
+    job = await rig.add()
+    claims = await rig.claimed(job.id, *range(T0 - 100, T0 - 70))
+    await rig.died(*claims)
+    await rig.resume(job.id)
+    old = await rig.finished(job.id, *range(T0 - 50, T0))
+    rig.now_ms = T0 + 89 * DAY
+    await rig.store.discard(ADA, DeadFilter(), "ada", None, rig.now_ms)
+    young = await rig.finished(job.id, rig.now_ms)
+    rounds = await prune_all(rig.store, T0 + 91 * DAY, limit=10)
+    assert sum(len(pruned.logs) for pruned in rounds) == len(old)
+    assert max(len(pruned.logs) for pruned in rounds) <= 10
+    assert {run.id for run in await rig.runs()} == {claim.run_id for claim in claims} | set(young)
+
+
+async def test_dead_letters_are_none_of_the_runs_that_a_job_keeps(rig: Rig) -> None:
+    job = await rig.add()
+    dead = await rig.dead(job.id, T0 - 20, T0 - 19, T0 - 18)
+    kept = await rig.finished(job.id, *range(T0 - 10, T0))
+    await prune_all(rig.store, T0, Keep(runs=5))
+    assert sorted(run.id for run in await rig.runs()) == sorted(dead + kept[-5:])
 
 
 async def test_logs_are_listed_oldest_first_for_the_disk_budget(rig: Rig) -> None:
