@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from jobctl.errors import InvalidInput
-from jobctl.states import RunState, SkipReason
+from jobctl.states import Overlap, RunState, SkipReason
 from jobctl_daemon.rows import JobFilter, RunFilter
 from kit.stores import ADA, BOB, MINUTE, ROOT, T0, Rig, spec
 
@@ -177,6 +177,42 @@ async def test_counts_tell_what_there_is(rig: Rig) -> None:
     await rig.store.delete_job(ADA, one.id, T0)
     counts = await rig.store.counts(ADA, T0)
     assert (counts.jobs, counts.paused, counts.failed, counts.scheduled) == (0, 0, 0, 0)
+
+
+async def test_each_run_is_counted_once_whatever_it_waits_for(rig: Rig) -> None:
+    job = await rig.add(spec("one", overlap=Overlap.QUEUE))
+    paused = await rig.add(spec("paused"))
+    theirs = await rig.add(spec("theirs"), owner=BOB)
+    await rig.dead(job.id, T0 - 30)
+    await rig.claimed(job.id, T0 - 9)
+    await rig.by_hand(job.id)
+    await rig.look()
+    (held,) = await rig.claimed(paused.id, T0 - 8)
+    await rig.retrying(held)
+    await rig.ready(paused.id, T0 - 7)
+    await rig.pause(paused.id)
+    (failing,) = await rig.claimed(theirs.id, T0 - 6)
+    await rig.retrying(failing)
+    await rig.ready(theirs.id, T0 - 5)
+    await rig.scheduled(theirs.id, T0 + MINUTE)
+    for caller, found in ((None, (4, 2, 1, 1)), (ADA, (3, 0, 1, 1)), (BOB, (1, 2, 0, 0))):
+        counts = await rig.store.counts(caller, T0)
+        assert (counts.scheduled, counts.ready, counts.running, counts.dead) == found
+    rows = await rig.rows("SELECT count(*) AS n FROM runs")
+    assert rows == [{"n": 8}]
+
+
+async def test_jobs_of_whose_failures_nobody_is_told_are_counted(rig: Rig) -> None:
+    job = await rig.add(spec("quiet"))
+    await rig.add(spec("told", notify=["mail"]))
+    await rig.add(spec("theirs"), owner=BOB)
+    await rig.add(spec("hidden", cron=None, hidden=True), next_ms=None)
+    done = await rig.add(spec("once", at_ms=T0))
+    await rig.finished(done.id, T0)
+    assert (await rig.store.counts(None, T0)).untold == 2
+    assert (await rig.store.counts(ADA, T0)).untold == 1
+    await rig.policies(job.id, notify=["exec:page me"])
+    assert (await rig.store.counts(ADA, T0)).untold == 0
 
 
 async def test_an_empty_store_counts_nothing(rig: Rig) -> None:
