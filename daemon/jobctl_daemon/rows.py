@@ -86,6 +86,8 @@ class DueJob(Row, frozen=True):
     quarantined: bool = False
     generation: int = 0
     """How often the clock was set back: part of the keys of times that are lived again."""
+    unreadable: str | None = None
+    """What is wrong with its stored definition: it is to be parked."""
 
 
 class NewRun(Row, frozen=True):
@@ -221,6 +223,8 @@ class Claim(Row, frozen=True):
     """Ask the command of `on_lost` what became of the run, instead of running it."""
     returns: int = 0
     """How often a claim of it came back because its daemon had died."""
+    unreadable: str | None = None
+    """What is wrong with the stored definition: it cannot be started."""
     limited: bool = False
     """Its queue has a limit, and may have kept it waiting."""
 

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
+from jobctl.errors import InvalidInput
 from jobctl.model import ScheduleSpec
 from jobctl.schedule import Schedule, build
 from jobctl.states import After
+from jobctl_daemon.rows import DueJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +67,10 @@ def schedule_of(spec: ScheduleSpec) -> Schedule:
     if spec.after_job is not None:
         return AfterJob(spec.words or after_words(f"job {spec.after_job}", spec.after_on))
     return ByHand()
+
+
+def stored_schedule(job: DueJob) -> Schedule:
+    """The same of a stored job; `InvalidInput` also when its definition cannot be read."""
+    if job.unreadable is not None:
+        raise InvalidInput(job.unreadable)
+    return schedule_of(job.schedule)

@@ -13,6 +13,8 @@ SCHEMA: Final = 1
 
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_MS: Final = -62_135_596_800_000
+_LAST_MS: Final = 253_402_300_799_999
 _encoder = msgspec.json.Encoder()
 _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
 
@@ -37,8 +39,8 @@ def decode(data: bytes, kind: type[T]) -> T:
 
 
 def rfc3339(at_ms: int) -> str:
-    """`2026-12-01T08:00:00Z`, with milliseconds only when there are some."""
-    moment = _EPOCH + timedelta(milliseconds=at_ms)
+    """`2026-12-01T08:00:00Z`, with milliseconds only when there are some. What no calendar has is its first or last."""
+    moment = _EPOCH + timedelta(milliseconds=min(max(at_ms, _FIRST_MS), _LAST_MS))
     text = moment.isoformat(timespec="milliseconds" if at_ms % 1000 else "seconds")
     return text.replace("+00:00", "Z")
 

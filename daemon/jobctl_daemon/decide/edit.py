@@ -18,9 +18,9 @@ def edit(
 
     A changed schedule counts from now: occurrences of the old one up to now that have no row yet become one, and the
     first of the new one is after now. `InvalidInput` for a single instant that has passed: it could only fire by
-    surprise. An unchanged schedule leaves the cursor alone.
+    surprise. An unchanged schedule leaves the cursor alone, but for one that was parked because of its definition.
     """
-    changed = timing(old.schedule) != timing(new.schedule)
+    changed = timing(old.schedule) != timing(new.schedule) or job.unreadable is not None
     if changed and isinstance(becomes, Once) and becomes.at_ms <= now_ms:
         raise InvalidInput(
             "this time has passed", "give a time ahead, or run it now: `jobctl run JOB`", field="schedule.at"

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -88,8 +88,16 @@ def environment(claim: Claim, host: Host, user: User) -> Mapping[str, str]:
 
 
 def _logical_time(claim: Claim) -> str:
-    moment = datetime.fromtimestamp(claim.slot_ms / 1000, ZoneInfo(claim.timezone))
+    moment = datetime.fromtimestamp(claim.slot_ms / 1000, _zone(claim.timezone))
     return moment.isoformat(timespec="milliseconds" if claim.slot_ms % 1000 else "seconds")
+
+
+def _zone(name: str) -> tzinfo:
+    """UTC for a zone that this host does not know any more: what names it may still be run by hand."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return UTC
 
 
 def _home(user: User) -> str:

@@ -139,6 +139,8 @@ class Dispatch:
         """Hands one claim to a runner. OSError and `Unavailable`: not now; anything else: never."""
         if not self._pool.takers(self._node.build):
             raise Unavailable("there is no runner", "it is being started")
+        if claim.unreadable is not None:
+            raise InvalidInput(claim.unreadable)
         wanted = claim.execution.user
         user = self._host.user if wanted in (None, self._host.user.name) else user_by_name(str(wanted))
         log = self._logs.create_dir(claim.run_id, claim.fence)

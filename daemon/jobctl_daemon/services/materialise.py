@@ -8,7 +8,7 @@ import structlog
 from jobctl_daemon.decide import due, storm
 from jobctl_daemon.loop import Pass
 from jobctl_daemon.rows import DueJob, Expansion
-from jobctl_daemon.schedules import schedule_of
+from jobctl_daemon.schedules import stored_schedule
 from jobctl_daemon.services import resuming
 from jobctl_daemon.services.clock import Timekeeper
 from jobctl_daemon.store import Store
@@ -60,7 +60,7 @@ class Materialise:
 
     async def _expanded(self, job: DueJob, now_ms: int, covered_ms: int | None) -> Expansion | None:
         try:
-            return due.expand(job, schedule_of(job.schedule), now_ms, self._time.gaps, covered_ms)
+            return due.expand(job, stored_schedule(job), now_ms, self._time.gaps, covered_ms)
         except Exception as error:  # noqa: BLE001 - one schedule that breaks must not stop the others
             structlog.get_logger().exception("job.parked", job_id=job.job_id)
             await self._store.park(job.job_id, job.revision, f"{type(error).__name__}: {error}", now_ms)

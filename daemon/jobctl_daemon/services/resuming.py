@@ -6,7 +6,7 @@ import structlog
 from jobctl_daemon.decide import storm
 from jobctl_daemon.decide.pause import resumption
 from jobctl_daemon.rows import DueJob, Resumption
-from jobctl_daemon.schedules import schedule_of
+from jobctl_daemon.schedules import stored_schedule
 from jobctl_daemon.store import Store
 
 BATCH = 500
@@ -31,7 +31,7 @@ async def settle(store: Store, now_ms: int) -> int:
 
 async def _resumed(store: Store, job: DueJob, now_ms: int) -> Resumption | None:
     try:
-        return resumption(job, schedule_of(job.schedule), now_ms, catch_up=job.resuming == "catch_up")
+        return resumption(job, stored_schedule(job), now_ms, catch_up=job.resuming == "catch_up")
     except Exception as error:  # noqa: BLE001 - one schedule that breaks must not hold the others
         structlog.get_logger().exception("job.parked", job_id=job.job_id)
         await store.park(job.job_id, job.revision, f"{type(error).__name__}: {error}", now_ms)

@@ -92,7 +92,7 @@ def _pending(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) ->
                 slot_ms=slot_ms,
                 due_ms=due_ms,
                 start_by_ms=start_by_ms,
-                trigger=columns.TRIGGERS[trigger],
+                trigger=columns.trigger(trigger),
                 policies=rules,
                 active=active,
                 waiting=waiting,

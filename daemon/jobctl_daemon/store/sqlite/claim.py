@@ -44,6 +44,8 @@ def claim(
         return []
     found = {row[0]: _Ready._make(row) for row in connection.execute(SQL.chosen, (text(chosen),))}
     rows = [found[run_id] for run_id in chosen if run_id in found]
+    if len(rows) < len(chosen):
+        connection.executemany(SQL.set_aside, [(run_id,) for run_id in chosen if run_id not in found])
     floor = meta.raise_watermark(connection, now_ms)
     claims = [_claim(row, max(row.fence + 1, floor)) for row in rows]
     connection.executemany(SQL.take, [(c.fence, c.attempt, node, boot_id, now_ms, c.run_id) for c in claims])
@@ -52,6 +54,8 @@ def claim(
 
 
 def _claim(row: _Ready, fence: int) -> Claim:
+    work, rules = columns.execution(row.execution), columns.policies(row.policies)
+    spoilt = work is columns.NO_EXECUTION or rules is columns.NO_POLICIES
     return Claim(
         run_id=row.run_id,
         fence=fence,
@@ -64,10 +68,11 @@ def _claim(row: _Ready, fence: int) -> Claim:
         owner_uid=row.owner_uid,
         slot_ms=row.slot_ms,
         due_ms=row.due_ms,
-        trigger=columns.TRIGGERS[row.trigger],
+        trigger=columns.trigger(row.trigger),
         timezone=columns.schedule(row.schedule).timezone,
-        execution=columns.execution(row.execution),
-        policies=columns.policies(row.policies),
+        execution=work,
+        policies=rules,
+        unreadable=columns.unreadable(command=row.execution, policies=row.policies) if spoilt else None,
         probe=bool(row.probe),
         returns=row.returns,
         limited=bool(row.limited),

@@ -1,4 +1,8 @@
-"""JSON columns: definitions, lists and the data of events."""
+"""JSON columns: definitions, lists and the data of events.
+
+A definition that cannot be read (a bad disk, a hand in the file) harms its own job alone: what stands for it waits for
+no time, runs nothing and is not tried again, and `unreadable` says what is wrong with it.
+"""
 
 from functools import lru_cache
 from typing import Any, Final, TypeVar
@@ -20,6 +24,12 @@ _any: Final = msgspec.json.Decoder()
 #: each None (and bool, and enum) that it binds, which costs more than the column does.
 GAP: Final = -(1 << 62)
 
+_SPOILT: Final = (msgspec.MsgspecError, RecursionError)
+#: What stands for what cannot be read. No zone has this name, so nothing is ever expanded from it.
+NO_SCHEDULE: Final = ScheduleSpec(timezone="?", words="a schedule that cannot be read")
+NO_EXECUTION: Final = Execution()
+NO_POLICIES: Final = Policies()
+
 #: A text longer than this (a big standard input) is decoded each time and not kept in memory.
 _KEPT_CHARS: Final = 4_096
 
@@ -35,16 +45,40 @@ def gap(value: T | None) -> T | int:
 
 
 def schedule(column: str) -> ScheduleSpec:
-    return _schedule_kept(column) if len(column) <= _KEPT_CHARS else _schedule.decode(column)
+    try:
+        return _schedule_kept(column) if len(column) <= _KEPT_CHARS else _schedule.decode(column)
+    except _SPOILT:
+        return NO_SCHEDULE
 
 
 def execution(column: str) -> Execution:
     """Decoded once for each text: a burst is a few definitions many times."""
-    return _execution_kept(column) if len(column) <= _KEPT_CHARS else _execution.decode(column)
+    try:
+        return _execution_kept(column) if len(column) <= _KEPT_CHARS else _execution.decode(column)
+    except _SPOILT:
+        return NO_EXECUTION
 
 
 def policies(column: str) -> Policies:
-    return _policies_kept(column) if len(column) <= _KEPT_CHARS else _policies.decode(column)
+    try:
+        return _policies_kept(column) if len(column) <= _KEPT_CHARS else _policies.decode(column)
+    except _SPOILT:
+        return NO_POLICIES
+
+
+def unreadable(**columns: str) -> str | None:
+    """Why a definition cannot be read, by the names of its columns; None: all of them can."""
+    for name, column in columns.items():
+        try:
+            _DECODERS[name].decode(column)
+        except _SPOILT as error:
+            return f"its {name} cannot be read: {error}"
+    return None
+
+
+def trigger(word: str) -> Trigger:
+    """What asked for a run. A look-up in a table costs a fifth of calling the enum."""
+    return _TRIGGERS.get(word, Trigger.MANUAL)
 
 
 def data(column: str) -> dict[str, Any]:
@@ -58,8 +92,12 @@ def listed(column: str | None) -> list[Any]:
     return _any.decode(column) if column else []
 
 
-#: A look-up in a table costs a fifth of calling the enum.
-TRIGGERS: Final = {str(trigger): trigger for trigger in Trigger}
+_TRIGGERS: Final = {str(each): each for each in Trigger}
+_DECODERS: Final[dict[str, msgspec.json.Decoder[Any]]] = {
+    "schedule": _schedule,
+    "command": _execution,
+    "policies": _policies,
+}
 
 # Keyed by the text itself, so that no edit and no rolled-back write can make them wrong.
 _schedule_kept = lru_cache(maxsize=512)(_schedule.decode)

@@ -1,12 +1,15 @@
 """From rows of the database to the values the API shows."""
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from jobctl.model import Attempt, Job, LastRun, Run
-from jobctl.states import FailureClass, RunState, Trigger
+from jobctl.states import FailureClass, RunState
 from jobctl.wire import rfc3339
 from jobctl_daemon.shown import definition
 from jobctl_daemon.store.sqlite import columns
+
+_STATES: Final = {str(state): state for state in RunState}
+_CLASSES: Final = {str(each): each for each in FailureClass}
 
 
 class JobFacts(NamedTuple):
@@ -113,19 +116,21 @@ class AttemptFacts(NamedTuple):
 def job(row: tuple[Any, ...], *, listed: bool = False) -> Job:
     """A job as the API shows it. In a list it carries neither standard input nor environment."""
     facts = JobFacts(*row)
-    asked = definition(
-        columns.schedule(facts.schedule),
-        columns.execution(facts.execution),
-        columns.policies(facts.policies),
-        facts.after,
-        listed=listed,
+    schedule, work = columns.schedule(facts.schedule), columns.execution(facts.execution)
+    rules = columns.policies(facts.policies)
+    asked = definition(schedule, work, rules, facts.after, listed=listed)
+    spoilt = schedule is columns.NO_SCHEDULE or work is columns.NO_EXECUTION or rules is columns.NO_POLICIES
+    wrong = (
+        columns.unreadable(schedule=facts.schedule, command=facts.execution, policies=facts.policies)
+        if spoilt
+        else None
     )
     return Job(
         id=facts.id,
         uid=facts.uid,
         name=facts.name,
         owner=facts.owner,
-        state=facts.state,
+        state="parked" if wrong else facts.state,
         enabled=bool(facts.enabled),
         paused=bool(facts.paused),
         paused_by=facts.paused_by,
@@ -143,7 +148,7 @@ def job(row: tuple[Any, ...], *, listed: bool = False) -> Job:
         running=facts.running,
         dead=facts.dead,
         skipping=facts.skipping,
-        error=facts.error,
+        error=facts.error or wrong,
         source=facts.source,
         created_at=rfc3339(facts.created_ms),
         **asked,
@@ -159,15 +164,15 @@ def run(row: tuple[Any, ...]) -> Run:
         job_id=facts.job_id,
         job=facts.job,
         version=facts.version,
-        trigger=Trigger(facts.trigger),
+        trigger=columns.trigger(facts.trigger),
         scheduled_at=rfc3339(facts.slot_ms),
         due_at=rfc3339(facts.due_ms),
         started_at=_at(facts.started_ms),
         finished_at=_at(facts.finished_ms),
-        state=RunState(facts.state),
+        state=_state(facts.state),
         outcome=facts.outcome,
         failure_class=_class(facts.failure_class),
-        reason=facts.reason,
+        reason=facts.reason if facts.state in _STATES else f"its row is spoilt: its state is {facts.state!r}",
         attempt=facts.attempt,
         max_attempts=max(facts.attempt, facts.spare + columns.policies(facts.policies).retries + 1),
         replays=facts.replays,
@@ -214,7 +219,7 @@ def _last_run(facts: JobFacts) -> LastRun | None:
         return None
     return LastRun(
         id=facts.last_run_id,
-        state=RunState(facts.last_state),
+        state=_state(facts.last_state),
         finished_at=rfc3339(facts.last_ms),
         outcome=facts.last_outcome,
         exit_code=facts.last_exit_code,
@@ -229,8 +234,13 @@ def _late(facts: RunFacts) -> bool:
     return facts.started_ms is not None and facts.started_ms - facts.due_ms > after_ms
 
 
+def _state(word: str) -> RunState:
+    """What is in no known state will never run."""
+    return _STATES.get(word, RunState.FAILED)
+
+
 def _class(word: str | None) -> FailureClass | None:
-    return None if word is None else FailureClass(word)
+    return None if word is None else _CLASSES.get(word)
 
 
 def _at(at_ms: int | None) -> str | None:

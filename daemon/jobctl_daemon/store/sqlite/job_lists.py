@@ -3,7 +3,7 @@
 import sqlite3
 from typing import Any, Final
 
-from jobctl.model import Job, JobSpec
+from jobctl.model import Job, JobSpec, ScheduleSpec
 from jobctl_daemon.rows import Caller, JobFilter
 from jobctl_daemon.store.sqlite import columns, facts, owners, paging
 from jobctl_daemon.store.sqlite.statements import load
@@ -11,6 +11,8 @@ from jobctl_daemon.store.sqlite.statements import load
 SQL = load("job_lists")
 
 _BEFORE_ALL: Final = ("", 0)
+#: What an edit begins with where the schedule cannot be read.
+_BY_HAND: Final = ScheduleSpec(timezone="UTC")
 
 
 def one(connection: sqlite3.Connection, job_id: int) -> Job:
@@ -22,9 +24,10 @@ def spec(connection: sqlite3.Connection, job_id: int) -> JobSpec:
     """The definition of a job that is known to be there."""
     row = connection.execute(SQL.spec, (job_id,)).fetchone()
     name, schedule, execution, policies, queue, priority, source, paused, hidden = row
+    spec = columns.schedule(schedule)
     return JobSpec(
         name=name,
-        schedule=columns.schedule(schedule),
+        schedule=_BY_HAND if spec is columns.NO_SCHEDULE else spec,
         execution=columns.execution(execution),
         policies=columns.policies(policies),
         queue=queue,

@@ -4,8 +4,8 @@ SELECT * FROM job_facts WHERE id = ?;
 
 -- name: spec
 -- A job's definition.
-SELECT j.name, v.schedule, v.execution, j.policies, j.queue, j.priority, j.source, j.paused, j.hidden
-FROM jobs j JOIN schedule_versions v ON v.job_id = j.id AND v.version = j.version WHERE j.id = ?;
+SELECT j.name, coalesce(v.schedule, ''), coalesce(v.execution, ''), j.policies, j.queue, j.priority, j.source, j.paused, j.hidden
+FROM jobs j LEFT JOIN schedule_versions v ON v.job_id = j.id AND v.version = j.version WHERE j.id = ?;
 
 -- name: of_owner
 -- An owner's jobs after a place, in order of name.

@@ -59,6 +59,7 @@ from jobctl_daemon.store.sqlite import (
     job_lists,
     jobs,
     ledger,
+    mend,
     meta,
     owners,
     pauses,
@@ -124,7 +125,11 @@ class SqliteStore:
         await self._writer.submit(lambda con: meta.write(con, values))
 
     async def take_epoch(self, node: str, now_ms: int) -> int:
-        return await self._writer.submit(lambda con: meta.take_epoch(con, node, now_ms))
+        def take(con: sqlite3.Connection) -> int:
+            mend.mend(con, now_ms)
+            return meta.take_epoch(con, node, now_ms)
+
+        return await self._writer.submit(take)
 
     # ── the wall clock ──────────────────────────────────────────────
     async def clock(self) -> ClockState:

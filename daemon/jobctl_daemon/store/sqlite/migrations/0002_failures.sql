@@ -190,10 +190,12 @@ ALTER TABLE history_new RENAME TO history;
 
 CREATE INDEX history_job ON history (job_id, id);
 
--- A job as it is shown, with the one word for its state. Columns in the order of facts.JobFacts.
+-- A job as it is shown, with the one word for its state. Columns in the order of facts.JobFacts. What it refers to and
+-- is gone leaves a job that cannot be read, and is shown as such.
 CREATE VIEW job_facts AS
-SELECT j.id, j.uid, j.name, o.name AS owner, j.enabled, j.paused, j.paused_by, j.paused_since, j.paused_until,
-       j.paused_why, j.quarantined, v.schedule, v.execution, j.policies, j.queue, j.priority, j.version, j.rev,
+SELECT j.id, j.uid, j.name, coalesce(o.name, '?') AS owner, j.enabled, j.paused, j.paused_by, j.paused_since,
+       j.paused_until, j.paused_why, j.quarantined, coalesce(v.schedule, '') AS schedule,
+       coalesce(v.execution, '') AS execution, j.policies, j.queue, j.priority, j.version, j.rev,
        c.next_nominal, l.run_id AS last_run_id, l.state AS last_state, l.finished_ms AS last_ms,
        l.outcome AS last_outcome, l.exit_code AS last_exit_code, l.signal AS last_signal,
        (SELECT count(*) FROM runs r WHERE r.gate = j.id AND r.gate IS NOT NULL AND r.state = 'running') AS running,
@@ -219,20 +221,20 @@ SELECT j.id, j.uid, j.name, o.name AS owner, j.enabled, j.paused, j.paused_by, j
         WHERE d.job_id = j.id) AS after,
        j.owner_id, j.done, j.hidden, j.deleted_ms
 FROM jobs j
-JOIN owners o ON o.id = j.owner_id
-JOIN schedule_versions v ON v.job_id = j.id AND v.version = j.version
+LEFT JOIN owners o ON o.id = j.owner_id
+LEFT JOIN schedule_versions v ON v.job_id = j.id AND v.version = j.version
 LEFT JOIN cursors c ON c.job_id = j.id
 LEFT JOIN last_runs l ON l.job_id = j.id;
 
 -- What the due scan and its kin know of a job. Columns in the order of rows.DueJob, the JSON ones as text.
 CREATE VIEW due_jobs AS
-SELECT j.id AS job_id, j.uid, j.name, j.version, v.schedule, j.policies, c.next_nominal,
+SELECT j.id AS job_id, j.uid, j.name, j.version, coalesce(v.schedule, '') AS schedule, j.policies, c.next_nominal,
        coalesce(c.handled_ms, j.created_ms) AS handled_ms, coalesce(c.revision, 0) AS revision, j.created_ms,
        j.suspended_since, j.suspended_why, j.resuming, j.quarantined,
        coalesce((SELECT CAST(m.value AS INTEGER) FROM meta m WHERE m.key = 'generation'), 0) AS generation,
        j.owner_id, j.suspended, j.starts_kind, j.deleted_ms
 FROM jobs j
-JOIN schedule_versions v ON v.job_id = j.id AND v.version = j.version
+LEFT JOIN schedule_versions v ON v.job_id = j.id AND v.version = j.version
 LEFT JOIN cursors c ON c.job_id = j.id;
 
 -- Runs as they are shown, active, dead and finished. Columns in the order of facts.RunFacts.
