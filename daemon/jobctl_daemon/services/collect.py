@@ -52,6 +52,8 @@ class Collect:
                 self._unsettled[attempt_id(report.result.run_id, report.result.fence)] = report.result
             elif isinstance(report, Refused):
                 self._refused[attempt_id(report.run_id, report.fence)] = report
+        if any(isinstance(report, Started) for report in reports):  # first: who hears of an end sees no old warning
+            self._again.started()
         finished = await self._finish()
         await self._give_back()
         await self._record_started(reports)
@@ -67,8 +69,6 @@ class Collect:
             self._measure(attempt, report.started_ms)
             if flight is not None and not flight.ended:
                 rows.append(_started_row(report, flight.link.hello.instance))
-        if any(isinstance(report, Started) for report in reports):
-            self._again.started()
         if rows:
             await self._store.started(rows)
 
