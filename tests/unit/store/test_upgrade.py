@@ -15,6 +15,7 @@ from jobctl_daemon.store.sqlite.migrate import migrate, shipped
 from jobctl_daemon.store.sqlite.opening import connect_writer, create_private
 from kit.invariants import invariants
 from kit.stores import ADA, BOB, MINUTE, ROOT, T0, Rig, expansion, spec
+from kit.tables import everything
 
 #: As the first program wrote them: without the fields that came later.
 SCHEDULE = '{"timezone":"UTC","cron":"* * * * *","every_ms":null,"anchor_ms":0,"at_ms":null,"on_boot":false,"on_start":false,"jitter_ms":0,"dst_gap":"auto","dst_overlap":"auto","words":"every minute"}'  # noqa: E501
@@ -134,19 +135,6 @@ class First:
         found = everything(self.connection)
         self.connection.close()
         return found
-
-
-def everything(connection: sqlite3.Connection) -> dict[str, list[dict[str, Any]]]:
-    names = [
-        name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
-        if not name.startswith("sqlite_") and name != "migrations"
-    ]  # fmt: skip
-    found = {}
-    for name in names:
-        cursor = connection.execute(f"SELECT * FROM {name}")
-        columns = [column[0] for column in cursor.description]
-        found[name] = [dict(zip(columns, row, strict=True)) for row in cursor]
-    return found
 
 
 @pytest.fixture
