@@ -1,13 +1,13 @@
-"""What a pause swallowed becomes one row."""
+"""What a pause swallowed becomes one row, or runs after all as far as the misfire policy keeps it."""
 
 from typing import Any
 
 import pytest
 
 from jobctl.model import Policies, ScheduleSpec
-from jobctl.states import SkipReason
+from jobctl.states import Misfire, SkipReason
 from jobctl_daemon.decide.pause import COUNTED_MAX, resumption
-from jobctl_daemon.rows import DueJob, LedgerRow
+from jobctl_daemon.rows import DueJob, LedgerRow, Resumption
 from jobctl_daemon.schedules import schedule_of
 
 START = 1_800_000_000_000
@@ -68,3 +68,81 @@ def test_years_are_counted_up_to_a_bound_and_say_so() -> None:
     assert row is not None
     assert row.count == COUNTED_MAX
     assert "at least" in (row.detail or "")
+
+
+# ── catching up ──────────────────────────────────────────────
+
+
+def caught_up(now_ms: int, misfire: Misfire, handled_ms: int = START, **facts: Any) -> Resumption:
+    """A minutely job whose pause is over, with `catch_up`. The grace of skip is half a minute."""
+    spec = ScheduleSpec(timezone="UTC", every_ms=MINUTE, anchor_ms=START)
+    within_ms = 30_000 if misfire is Misfire.SKIP else 86_400_000
+    job = DueJob(
+        job_id=7,
+        job_uid="u",
+        name="n",
+        version=1,
+        schedule=spec,
+        policies=Policies(misfire=misfire, misfire_within_ms=within_ms),
+        next_ms=None,
+        handled_ms=handled_ms,
+        revision=1,
+        created_ms=START,
+        suspended_since_ms=START,
+        **facts,
+    )
+    return resumption(job, schedule_of(spec), now_ms, catch_up=True)
+
+
+@pytest.mark.parametrize(
+    ("misfire", "slots", "kept"),
+    [
+        (Misfire.ONCE, 5, [5]),
+        (Misfire.ALL, 5, [1, 2, 3, 4, 5]),
+        (Misfire.ALL, 14, [*range(5, 15)]),
+        (Misfire.ALL, 1_000, [*range(991, 1_001)]),
+        (Misfire.ONCE, 1_000, [1_000]),
+        (Misfire.SKIP, 5, [5]),
+    ],
+)
+def test_a_catch_up_runs_what_the_policy_keeps_and_has_one_row_for_the_rest(
+    misfire: Misfire, slots: int, kept: list[int]
+) -> None:
+    decided = caught_up(START + slots * MINUTE + 10_000, misfire)
+    assert [run.slot_ms for run in decided.runs] == [START + n * MINUTE for n in kept]
+    assert [run.key for run in decided.runs] == [f"s:{START + n * MINUTE}" for n in kept]
+    missed = slots - len(kept)
+    rows = [(row.from_ms, row.to_ms, row.count, row.reason) for row in decided.rows]
+    last_ms = START + (kept[0] - 1) * MINUTE
+    assert rows == ([(START + MINUTE, last_ms, missed, SkipReason.PAUSED)] if missed else [])
+    assert (decided.next_ms, decided.handled_ms) == (START + (slots + 1) * MINUTE, START + slots * MINUTE + 10_000)
+
+
+def test_a_catch_up_over_the_grace_of_skip_runs_nothing() -> None:
+    decided = caught_up(START + 5 * MINUTE + 40_000, Misfire.SKIP)
+    assert decided.runs == ()
+    assert [row.count for row in decided.rows] == [5]
+
+
+def test_a_catch_up_says_who_paused_and_by_which_policy_the_rest_is_left_out() -> None:
+    (row,) = caught_up(START + 5 * MINUTE, Misfire.ONCE, suspended_why="the job was paused by ada: noisy").rows
+    assert row.detail == "the job was paused by ada: noisy; misfire once at its resumption"
+    (row,) = caught_up(START + 5 * MINUTE, Misfire.ONCE, quarantined=True).rows
+    assert row.reason is SkipReason.QUARANTINED
+
+
+def test_a_catch_up_with_nothing_missed_is_a_resumption() -> None:
+    decided = caught_up(START + MINUTE - 1, Misfire.ALL)
+    assert (decided.runs, decided.rows, decided.next_ms) == ((), (), START + MINUTE)
+
+
+def test_what_somebody_asked_to_skip_stays_skipped() -> None:
+    decided = caught_up(START + 2 * MINUTE, Misfire.ALL, handled_ms=START + 5 * MINUTE)
+    assert (decided.runs, decided.rows, decided.next_ms) == ((), (), START + 6 * MINUTE)
+
+
+def test_every_occurrence_of_a_pause_has_one_run_or_one_row() -> None:
+    for misfire in Misfire:
+        for slots in (1, 2, 9, 10, 11, 15, 16, 17, 40):
+            decided = caught_up(START + slots * MINUTE + 20_000, misfire)
+            assert len(decided.runs) + sum(row.count for row in decided.rows) == slots
