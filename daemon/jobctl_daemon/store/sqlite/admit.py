@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jobctl.states import RunState, SkipReason
+from jobctl.states import Overlap, RunState, SkipReason
 from jobctl_daemon.rows import Admission, Admitted, Pending
 from jobctl_daemon.store.sqlite import columns, events, retire
 from jobctl_daemon.store.sqlite.columns import text
@@ -14,6 +14,8 @@ SQL = load("admit")
 
 #: Runs that may wait for a gate and are looked at; more than any overlap_queue.
 _WAITING_MAX = 1_001
+#: A run that replaces others must know them all, also those that were let in under a higher limit.
+_ALL = -1
 
 
 def pending(connection: sqlite3.Connection, now_ms: int, limit: int) -> list[Pending]:
@@ -83,7 +85,8 @@ def _pending(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) ->
     for run_id, job_id, slot_ms, due_ms, start_by_ms, trigger, policies, by_hand, begun in rows:
         rules = columns.policies(policies)
         if rules.active_max is not None and job_id not in found:
-            found[job_id] = _of_job(connection, job_id, rules.active_max)
+            most = _ALL if rules.overlap is Overlap.REPLACE else rules.active_max
+            found[job_id] = _of_job(connection, job_id, most)
         active, waiting = found.get(job_id, ((), ()))
         answer.append(
             Pending(
