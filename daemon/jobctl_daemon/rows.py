@@ -382,6 +382,8 @@ class Counts(Row, frozen=True):
     """Due time of the oldest run that is due and not started, and that nothing holds on purpose."""
     next_ms: int | None
     last_event: int
+    retrying: int = 0
+    """Runs that wait for a retry; they are among the ready and the held."""
     dead: int = 0
     newest_dead_ms: int | None = None
     skipping: int = 0

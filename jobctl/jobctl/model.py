@@ -387,6 +387,8 @@ class Job(Fact, frozen=True):
     next_run_at: str | None
     last_run: LastRun | None
     running: int
+    retrying: int
+    """Its runs that wait for a retry."""
     dead: int
     """Its dead letters."""
     skipping: int
@@ -406,7 +408,10 @@ class Run(Fact, frozen=True):
     key: str
     job_id: int
     job: str
+    queue: str
     version: int
+    edited: bool
+    """It runs what a replay changed for this once, not the definition of its version."""
     trigger: Trigger
     scheduled_at: str
     due_at: str

@@ -36,6 +36,7 @@ def as_job(
         next_run_at=None if next_ms is None or suspended_by is not None else wire.rfc3339(next_ms),
         last_run=None,
         running=0,
+        retrying=0,
         dead=0,
         skipping=0,
         error=None,

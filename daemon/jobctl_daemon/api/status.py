@@ -58,6 +58,7 @@ def _work(counts: Counts, now_ms: int) -> dict[str, Any]:
     return {
         "running": counts.running,
         "ready": counts.ready,
+        "retrying": counts.retrying,
         "scheduled": counts.scheduled,
         "oldest_due_s": None if oldest_ms is None else max(0, now_ms - oldest_ms) / 1000,
         "jobs": {"total": counts.jobs, "paused": counts.paused, "failed": counts.failed, "parked": counts.parked},

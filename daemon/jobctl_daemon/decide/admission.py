@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from jobctl.states import Overlap, SkipReason
+from jobctl.states import Misfire, Overlap, SkipReason, Trigger
 from jobctl_daemon.rows import Admission, Pending
 
 
@@ -40,7 +40,7 @@ def _one(run: Pending, jobs: dict[int, _Job], now_ms: int) -> Admission:
 def _at_the_limit(run: Pending, job: _Job) -> Admission:
     """What its overlap policy does with a run that has no room. What has begun once, or was asked for, waits."""
     rules = run.policies
-    if run.begun:
+    if run.begun or _made_up_one_by_one(run):
         return Admission(run_id=run.run_id, waits=True)
     if rules.overlap is Overlap.REPLACE:
         replaced = (*job.active, *job.waiting)
@@ -49,6 +49,13 @@ def _at_the_limit(run: Pending, job: _Job) -> Admission:
     if rules.overlap is Overlap.QUEUE and (run.by_hand or len(job.waiting) < rules.overlap_queue):
         return Admission(run_id=run.run_id, waits=True)
     return _skipped(run, job)
+
+
+def _made_up_one_by_one(run: Pending) -> bool:
+    """Misfire *all* asks for every one of a backlog: they must not skip each other."""
+    rules = run.policies
+    in_turn = rules.overlap in (Overlap.SKIP, Overlap.QUEUE)
+    return run.trigger is Trigger.CATCH_UP and rules.misfire is Misfire.ALL and in_turn
 
 
 def _skipped(run: Pending, job: _Job) -> Admission:

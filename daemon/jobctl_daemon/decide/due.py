@@ -32,7 +32,7 @@ def expand(
         job_id=job.job_id,
         version=job.version,
         revision=job.revision,
-        runs=tuple(run_of(job, schedule, fire, now_ms) for fire in backlog.kept),
+        runs=runs_of(job, schedule, backlog.kept, now_ms),
         skips=tuple(rows),
         next_ms=after.at_ms if after else None,
         handled_ms=at_ms,
@@ -54,10 +54,14 @@ def is_late(at_ms: int, now_ms: int) -> bool:
     return now_ms - at_ms > ON_TIME_MS
 
 
-def run_of(job: DueJob, schedule: Schedule, fire: Fire, now_ms: int) -> NewRun:
-    """The run of one occurrence, on time or as a catch-up."""
+def runs_of(job: DueJob, schedule: Schedule, kept: Sequence[Fire], now_ms: int) -> tuple[NewRun, ...]:
+    """The runs of occurrences, on time or as a catch-up; several of one backlog are a catch-up, the newest as well."""
+    late = len(kept) > 1
+    return tuple(_run(job, schedule, fire, late=late or is_late(fire.at_ms, now_ms)) for fire in kept)
+
+
+def _run(job: DueJob, schedule: Schedule, fire: Fire, *, late: bool) -> NewRun:
     due_ms = fire.at_ms + jitter_ms(job.job_uid, job.schedule.jitter_ms)
-    late = is_late(fire.at_ms, now_ms)
     return NewRun(
         key=key(job, "s", fire.at_ms),
         slot_ms=fire.at_ms,

@@ -29,7 +29,7 @@ def resumption(job: DueJob, schedule: Schedule, now_ms: int, *, catch_up: bool) 
     return Resumption(
         job_id=job.job_id,
         revision=job.revision,
-        runs=tuple(due.run_of(job, schedule, fire, now_ms) for fire in backlog.kept) if backlog else (),
+        runs=due.runs_of(job, schedule, backlog.kept, now_ms) if backlog else (),
         rows=(row,) if row else (),
         next_ms=following.at_ms if following else None,
         handled_ms=now_ms,

@@ -158,7 +158,7 @@ def last_run(job: dict[str, Any], viewer: Viewer) -> Cell:
 
 def run_time(run: dict[str, Any], viewer: Viewer) -> str:
     """How long a run took, or has been running."""
-    if not run.get("started_at"):
+    if not run.get("started_at") or run.get("state") == "discarded":  # it ended long before it was given up
         return ""
     begun_ms = milliseconds(run["started_at"])
     if run.get("finished_at"):

@@ -24,7 +24,7 @@ HERE = Here("web1", "Europe/Berlin")
 ADA = Address(to="mail", owner="ada", user="www-data", path="/usr/bin:/bin")
 
 RUN = Run(
-    id=4711, key="s:1", job_id=7, job="backup", version=1, trigger=Trigger.SCHEDULE, scheduled_at=rfc3339(T0),
+    id=4711, key="s:1", job_id=7, job="backup", queue="default", version=1, edited=False, trigger=Trigger.SCHEDULE, scheduled_at=rfc3339(T0),
     due_at=rfc3339(T0), started_at=None, finished_at=None, state=RunState.DEAD, outcome=None, failure_class=None,
     reason=None, attempt=4, max_attempts=4, replays=0, retry_of=None, error=None, fingerprint=None, fence=1, node=None,
     lease_until=None, exit_code=3, signal=None, late=False, coalesced=0,

@@ -146,7 +146,7 @@ HOT = {
     ),
     "next of a replay": (replays.SQL.next_of_batch, (1,), ["runs_waits"]),
     "put back": (replays.SQL.put_back, (1,), ["runs_waits"]),
-    "failing again": (replays.SQL.failing_again, ("[1]",), PRIMARY),
+    "failing again": (replays.SQL.failing_again, {"owner_id": None, "ids": "[1]"}, ["runs_dead"]),
     "retry now": (runs.SQL.retry_now, RUN, PRIMARY),
     "work of a run": (work.SQL.of_run, RUN, PRIMARY),
     "superseded by an edit": (edits.SQL.unstarted, (1,), ["runs_job"]),

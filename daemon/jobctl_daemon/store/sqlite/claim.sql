@@ -16,5 +16,5 @@ UPDATE runs SET state = 'scheduled', held = 1, gate = NULL WHERE id = ? AND stat
 
 -- name: take
 -- Fence raised, attempt counted. The state is rechecked.
-UPDATE runs SET state = 'running', fence = ?, attempt = ?, node = ?, boot_id = ?, claimed_ms = ?
+UPDATE runs SET state = 'running', fence = ?, attempt = ?, node = ?, boot_id = ?, claimed_ms = ?, started_ms = NULL
 WHERE id = ? AND state = 'ready';

@@ -13,17 +13,19 @@ def counts(connection: sqlite3.Connection, caller: Caller | None, now_ms: int) -
     """Of one owner, or of everybody."""
     owner_id = owners.scope(connection, caller)
     statement = SQL.jobs if owner_id is None else SQL.jobs_of_owner
-    parameters = {"owner_id": owner_id, "skips": streaks.SKIPS_TOLD}
+    parameters = {"owner_id": owner_id, "skips": streaks.SKIPS_TOLD, "now_ms": now_ms}
     jobs, paused, parked, failed, skipping, quarantined, untold = connection.execute(statement, parameters).fetchone()
-    scheduled, held, waiting, waits, gates, retries, dead, died_ms = connection.execute(SQL.runs, parameters).fetchone()
+    runs = connection.execute(SQL.runs, parameters).fetchone()
+    scheduled, held, waiting, ready_all, gates, later, held_gates, dead, died_ms = runs
     return Counts(
         jobs=jobs,
         paused=paused,
         parked=parked,
         failed=failed,
         scheduled=scheduled + held + waiting,
-        ready=waits,
-        running=gates - waits - retries,
+        ready=ready_all,
+        running=gates - ready_all - held_gates,
+        retrying=later + held_gates,
         oldest_due_ms=_oldest_due(connection, owner_id, now_ms),
         next_ms=_next(connection, owner_id),
         last_event=events.newest(connection),

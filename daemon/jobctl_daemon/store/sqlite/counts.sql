@@ -26,7 +26,7 @@ SELECT
      AND told = 0);
 
 -- name: runs
--- Scheduled, held, waiting, ready, with a gate, held with one, dead, and when the newest died; each counted in its own
+-- Scheduled, held, waiting, ready, with a gate, waiting for a retry, held with a gate, dead, and when the newest died; each counted in its own
 -- index. What has a gate and is neither ready nor held is running.
 SELECT
     (SELECT count(*) FROM runs WHERE state = 'scheduled' AND held = 0 AND waits = 0
@@ -35,6 +35,8 @@ SELECT
     (SELECT count(*) FROM runs WHERE waits > 0 AND (:owner_id IS NULL OR owner_id = :owner_id)),
     (SELECT count(*) FROM runs WHERE state = 'ready' AND (:owner_id IS NULL OR owner_id = :owner_id)),
     (SELECT count(*) FROM runs WHERE gate IS NOT NULL AND (:owner_id IS NULL OR owner_id = :owner_id)),
+    (SELECT count(*) FROM runs WHERE state = 'ready' AND due_ms > :now_ms
+     AND (:owner_id IS NULL OR owner_id = :owner_id)),
     (SELECT count(*) FROM runs INDEXED BY runs_held WHERE held = 1 AND gate IS NOT NULL AND (:owner_id IS NULL OR owner_id = :owner_id)),
     (SELECT count(*) FROM runs INDEXED BY runs_dead WHERE state = 'dead' AND (:owner_id IS NULL OR owner_id = :owner_id)),
     (SELECT max(ended_ms) FROM runs WHERE state = 'dead' AND (:owner_id IS NULL OR owner_id = :owner_id));

@@ -85,6 +85,7 @@ def discard(connection: sqlite3.Connection, run_ids: Sequence[int], words: str, 
         for letter in found
     ]
     events.append(connection, changes)
+    connection.executemany(SQL.given_up, [(letter.job_id, letter.id) for letter in found])
     one_shots.retire(connection, {letter.job_id for letter in found}, now_ms)
     return [letter.id for letter in found]
 

@@ -55,3 +55,7 @@ ORDER BY ended_ms DESC, id DESC LIMIT -1 OFFSET ?;
 -- name: expired
 -- Dead letters that nobody has looked after for too long.
 SELECT id FROM runs WHERE state = 'dead' AND ended_ms < ? ORDER BY ended_ms LIMIT ?;
+
+-- name: given_up
+-- A job whose last run was given up is not a failing one.
+UPDATE last_runs SET failing = 0, state = 'discarded' WHERE job_id = ? AND run_id = ?;

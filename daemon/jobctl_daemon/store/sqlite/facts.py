@@ -41,6 +41,7 @@ class JobFacts(NamedTuple):
     last_exit_code: int | None
     last_signal: int | None
     running: int
+    retrying: int
     dead: int
     skipping: int
     error: str | None
@@ -63,7 +64,9 @@ class RunFacts(NamedTuple):
     job_uid: str
     job_id: int
     job: str
+    queue: str
     version: int
+    edited: int
     trigger: str
     slot_ms: int
     due_ms: int
@@ -146,6 +149,7 @@ def job(row: tuple[Any, ...], *, listed: bool = False) -> Job:
         next_run_at=_at(facts.next_ms),
         last_run=_last_run(facts),
         running=facts.running,
+        retrying=facts.retrying,
         dead=facts.dead,
         skipping=facts.skipping,
         error=facts.error or wrong,
@@ -163,7 +167,9 @@ def run(row: tuple[Any, ...]) -> Run:
         key=f"{facts.job_uid}/{facts.key}",
         job_id=facts.job_id,
         job=facts.job,
+        queue=facts.queue,
         version=facts.version,
+        edited=bool(facts.edited),
         trigger=columns.trigger(facts.trigger),
         scheduled_at=rfc3339(facts.slot_ms),
         due_at=rfc3339(facts.due_ms),

@@ -141,13 +141,13 @@ def _follow(connection: sqlite3.Connection, ended: _Accepted, now_ms: int) -> No
 
 def _mourn(connection: sqlite3.Connection, ended: _Accepted, now_ms: int) -> None:
     """Of too many dead letters the oldest make room. A job whose runs die every time is paused; what died before a
-    success is not counted."""
+    success is not counted, nor what a person asked for: who replays a letter sees how it ends."""
     good = {row.job_id: place for place, (result, row) in enumerate(ended) if result.state is RunState.SUCCEEDED}
     for place, (result, row) in enumerate(ended):
         if result.state is RunState.DEAD:
             dead.make_room(connection, row.job_id, now_ms)
             job = identity(connection, row.job_id)
-            if job is not None and job.deleted_ms is None and place > good.get(row.job_id, -1):
+            if job is not None and job.deleted_ms is None and not row.by_hand and place > good.get(row.job_id, -1):
                 _count_death(connection, result, job, now_ms)
 
 

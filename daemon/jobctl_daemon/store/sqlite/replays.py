@@ -14,6 +14,8 @@ from jobctl_daemon.store.sqlite.statements import load
 SQL = load("replays")
 
 _AT_ONCE: Final = 0
+#: Keeps the order of those whose turn is still to come.
+_APART_MS = 1
 #: What `waits` says of a run whose turn in a replay has not come.
 IN_TURN: Final = 2
 
@@ -44,7 +46,7 @@ def replay(
         return _answered(connection, made.batch)
     ids = dead.matching(connection, caller, wanted)
     if len(ids) > 1 and not how.force:
-        _must_promise(connection, ids)
+        _must_promise(connection, caller, ids)
     batch = _begin(connection, owner_id, how, now_ms)
     letters = dead.letters(connection, ids)
     for place, letter in enumerate(letters):
@@ -85,8 +87,9 @@ def _put_back(connection: sqlite3.Connection, batch: int, run_id: int, now_ms: i
         dead.make_room(connection, job_id, now_ms)
 
 
-def _must_promise(connection: sqlite3.Connection, ids: list[int]) -> None:
-    row = connection.execute(SQL.failing_again, (text(ids),)).fetchone()
+def _must_promise(connection: sqlite3.Connection, caller: Caller, ids: list[int]) -> None:
+    parameters = {"owner_id": owners.scope(connection, caller), "ids": text(ids)}
+    row = connection.execute(SQL.failing_again, parameters).fetchone()
     if row is not None:
         raise Conflict(
             f"replays of the failure {row[0]} have died again {row[1]} times",
@@ -106,7 +109,7 @@ def _columns(letter: dead.Letter, how: Replay, batch: int, place: int, now_ms: i
     in_turn = how.stop_on_failure
     return {
         "run_id": letter.id,
-        "due_ms": now_ms if in_turn else now_ms + place * how.pace_ms,
+        "due_ms": now_ms + place * (_APART_MS if in_turn else how.pace_ms),
         "waits": IN_TURN if in_turn and place else _AT_ONCE,
         "batch": batch,
         "version": letter.version if how.current else None,

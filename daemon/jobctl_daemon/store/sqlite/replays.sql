@@ -16,9 +16,11 @@ SELECT id, replayed, skipped FROM replays WHERE id = ?;
 SELECT pace_ms, stop_on_failure FROM replays WHERE id = ?;
 
 -- name: failing_again
--- Failures of which two replays have died again.
-SELECT fingerprint, sum(replays) FROM runs
-WHERE id IN (SELECT value FROM json_each(?)) AND state = 'dead' GROUP BY fingerprint HAVING sum(replays) >= 2 LIMIT 1;
+-- Groups of these dead letters of which two replays have died again, also of letters that are not among them.
+SELECT fingerprint, sum(replays) FROM runs INDEXED BY runs_dead
+WHERE state = 'dead' AND (:owner_id IS NULL OR owner_id = :owner_id)
+  AND fingerprint IN (SELECT fingerprint FROM runs WHERE id IN (SELECT value FROM json_each(:ids)))
+GROUP BY fingerprint HAVING sum(replays) >= 2 LIMIT 1;
 
 -- name: state_of
 -- What a run is that is no dead letter.
@@ -27,19 +29,20 @@ UNION ALL
 SELECT state, owner_id FROM history WHERE id = :run_id LIMIT 1;
 
 -- name: replay
--- Dead → scheduled: same id, same key, the fence goes on from where it is; the budgets are fresh.
+-- Dead → scheduled: same id, same key, the fence goes on from where it is; the budgets are fresh. What a replay before
+-- changed of its work was for that once; a retry by hand was made with the work it has.
 UPDATE runs SET state = 'scheduled', due_ms = :due_ms, waits = :waits, by_hand = 1, failures = 0, losses = 0,
                 returns = 0, probe = 0, replays = replays + 1, batch = :batch, version = coalesce(:version, version),
-                execution = CASE WHEN :version IS NOT NULL AND :execution IS NULL THEN NULL
-                                 ELSE coalesce(:execution, execution) END,
-                queue = :queue, priority = :priority, started_ms = NULL, claimed_ms = NULL,
+                execution = CASE WHEN :execution IS NULL AND :version IS NULL AND retry_of IS NOT NULL THEN execution
+                                 ELSE :execution END,
+                queue = :queue, priority = :priority, claimed_ms = NULL,
                 note = 'replayed by ' || :by
 WHERE id = :run_id AND state = 'dead';
 
 -- name: next_of_batch
 -- The next run of a replay that goes one after another.
 SELECT id, job_id, owner_id, (SELECT name FROM jobs WHERE id = job_id) FROM runs INDEXED BY runs_waits
-WHERE waits > 0 AND waits = 2 AND batch = ? ORDER BY id LIMIT 1;
+WHERE waits > 0 AND waits = 2 AND batch = ? ORDER BY due_ms, id LIMIT 1;
 
 -- name: its_turn
 -- Its turn has come.

@@ -199,6 +199,8 @@ SELECT j.id, j.uid, j.name, coalesce(o.name, '?') AS owner, j.enabled, j.paused,
        c.next_nominal, l.run_id AS last_run_id, l.state AS last_state, l.finished_ms AS last_ms,
        l.outcome AS last_outcome, l.exit_code AS last_exit_code, l.signal AS last_signal,
        (SELECT count(*) FROM runs r WHERE r.gate = j.id AND r.gate IS NOT NULL AND r.state = 'running') AS running,
+       (SELECT count(*) FROM runs r WHERE r.gate = j.id AND r.gate IS NOT NULL AND r.attempt > 0 AND r.state <> 'running')
+           AS retrying,
        (SELECT count(*) FROM runs r WHERE r.job_id = j.id AND r.state = 'dead') AS dead,
        coalesce((SELECT s.skips FROM streaks s WHERE s.job_id = j.id), 0) AS skipping,
        c.error, j.source, j.created_ms,
@@ -239,8 +241,9 @@ LEFT JOIN cursors c ON c.job_id = j.id;
 
 -- Runs as they are shown, active, dead and finished. Columns in the order of facts.RunFacts.
 CREATE VIEW active_facts AS
-SELECT r.id, r.key, j.uid AS job_uid, r.job_id, j.name AS job, r.version, r.trigger, r.slot_ms, r.due_ms,
-       r.started_ms, CASE WHEN r.state = 'dead' THEN r.ended_ms END AS finished_ms, r.state,
+SELECT r.id, r.key, j.uid AS job_uid, r.job_id, j.name AS job, r.queue, r.version,
+       r.execution IS NOT NULL AND r.trigger <> 'notice' AS edited, r.trigger, r.slot_ms, r.due_ms,
+       CASE WHEN r.state = 'running' OR r.state = 'dead' THEN r.started_ms END AS started_ms, CASE WHEN r.state = 'dead' THEN r.ended_ms END AS finished_ms, r.state,
        CASE WHEN r.state <> 'running' THEN r.outcome END AS outcome,
        CASE WHEN r.state <> 'running' THEN r.failure_class END AS failure_class,
        CASE
@@ -260,7 +263,8 @@ SELECT r.id, r.key, j.uid AS job_uid, r.job_id, j.name AS job, r.version, r.trig
 FROM runs r CROSS JOIN jobs j ON j.id = r.job_id;
 
 CREATE VIEW finished_facts AS
-SELECT h.id, h.key, j.uid AS job_uid, h.job_id, j.name AS job, h.version, h.trigger, h.slot_ms, h.due_ms,
+SELECT h.id, h.key, j.uid AS job_uid, h.job_id, j.name AS job, j.queue, h.version,
+       h.execution IS NOT NULL AND h.trigger <> 'notice' AS edited, h.trigger, h.slot_ms, h.due_ms,
        h.started_ms, h.finished_ms, h.state, h.outcome, h.failure_class, h.reason,
        h.attempt, 0 AS spare, h.replays, h.retry_of, h.error, h.fingerprint, h.fence, h.node, h.exit_code, h.signal, h.late,
        h.coalesced, j.policies, h.owner_id
