@@ -118,22 +118,31 @@ def test_with_on_failure_record_a_failure_is_history(daemon: RealDaemon) -> None
 def test_five_in_a_row_pause_the_job_until_somebody_resumes_it(
     daemon: RealDaemon, marks: Marks, tmp_path: Path
 ) -> None:
-    job = Mendable(daemon, marks, tmp_path, "sick", schedule={"every": 3600})
-    for _ in range(4):
-        dead(daemon, "sick")
+    daemon.add("cause", ["/bin/true"])
+    job = Mendable(daemon, marks, tmp_path, "sick", schedule={"after": "cause"})
+
+    def due() -> Json:
+        known = {run["id"] for run in daemon.runs_of("sick")}
+        daemon.finished(daemon.triggered("cause"))
+        (run,) = (run for run in daemon.runs_of("sick") if run["id"] not in known)
+        return daemon.finished(run)
+
+    died = [due() for _ in range(4)]
+    died.append(dead(daemon, "sick"))  # who asks for it sees how it ends
     assert not daemon.client.job("sick")["paused"]
-    dead(daemon, "sick")
+    died.append(due())
     sick = daemon.client.job("sick")
+    assert {run["state"] for run in died} == {"dead"}
     assert (sick["paused"], sick["quarantined"], sick["paused_by"]) == (True, True, "jobd")
     assert sick["paused_why"].startswith("quarantined: 5 dead letters in a row, the last one: exit 65")
-    assert sick["next_run_at"] is None
 
     job.mend()
     replayed = daemon.client.replay({"job": "sick"})["replayed"]
+    assert len(replayed) == 6
     assert {daemon.finished({"id": run_id})["state"] for run_id in replayed} == {"succeeded"}
     resumed = daemon.client.resume_job("sick")
     assert (resumed["paused"], resumed["quarantined"]) == (False, False)
-    assert resumed["next_run_at"] is not None
+    assert due()["state"] == "succeeded"
 
 
 # ── a hundred of them ──────────────────────────────────────────────
