@@ -401,6 +401,14 @@ class Job(Fact, frozen=True):
     created_at: str
 
 
+class PutBack(Fact, frozen=True):
+    """A replay was broken off before the turn of this dead letter had come."""
+
+    at: str
+    run: int
+    """The run of that replay which died again."""
+
+
 class Run(Fact, frozen=True):
     """A run as the API shows it, active and finished alike."""
 
@@ -423,9 +431,12 @@ class Run(Fact, frozen=True):
     failure_class: FailureClass | None = msgspec.field(name="class")
     reason: str | None
     attempt: int
+    uncounted: int
+    """Attempts outside the budget of its retries: those that were lost, and those before its last replay."""
     max_attempts: int
     """As its job's policies are now; more where attempts were lost, or the run was replayed."""
     replays: int
+    put_back: PutBack | None
     retry_of: int | None
     error: str | None
     """The last line it printed, when it failed for good."""

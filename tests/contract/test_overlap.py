@@ -1,5 +1,6 @@
 """What happens to a run that is due while others of its job are active, and how what waits is let go."""
 
+import itertools
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -446,6 +447,27 @@ async def test_three_skips_in_a_row_are_told_of_once(rig: Rig) -> None:
     await rig.finish(claim)
     assert (await rig.store.job(ADA, "backup")).skipping == 0
     assert (await rig.store.counts(ADA, T0)).skipping == 0
+
+
+async def test_skipping_is_a_habit_until_a_run_succeeds_that_skipped_nothing(rig: Rig) -> None:
+    job = await rig.add(spec(overlap=Overlap.SKIP))
+    slots = itertools.count(T0 - 100)
+
+    async def one_run(skips: int, state: RunState = RunState.SUCCEEDED) -> None:
+        (claim,) = await rig.claimed(job.id, next(slots))
+        for _ in range(skips):
+            await rig.scheduled(job.id, next(slots))
+            await rig.look()
+        await (rig.died(claim) if state is RunState.DEAD else rig.finish(claim, state=state))
+
+    for skips in (3, 4, 1, 3):
+        await one_run(skips)
+    await one_run(0, RunState.DEAD)
+    await one_run(3)
+    await one_run(0)
+    await one_run(3)
+    again = [event.data["again"] for event in rig.events if event.kind == "job.skipping"]
+    assert again == [False, True, True, True, False]
 
 
 async def test_skips_of_other_kinds_are_not_counted(rig: Rig) -> None:

@@ -5,8 +5,9 @@ from itertools import pairwise
 import pytest
 
 from jobctl.errors import Conflict
-from jobctl.model import Execution
+from jobctl.model import Execution, PutBack
 from jobctl.states import FailureClass, OnFailure, Overlap, RunState
+from jobctl.wire import rfc3339
 from jobctl_daemon.rows import DeadFilter, Keep, Replay
 from kit.stores import ADA, BOB, DAY, MINUTE, ROOT, T0, Rig, request, spec
 
@@ -360,7 +361,10 @@ async def test_in_turn_the_rest_is_put_back_when_one_fails_for_good(rig: Rig, st
     assert rig.kinds(ids[3])[-2:] == ["run.replayed", "run.dead"]
     event = [event for event in rig.events if event.run_id == ids[3]][-1]
     assert event.data["put_back"] == f"run {ids[1]} failed again"
+    assert [run.put_back for run in runs] == [PutBack(at=rfc3339(rig.now_ms), run=ids[1])] * 2
+    assert [run.finished_at for run in runs] == [rfc3339(rig.now_ms)] * 2
     assert (await rig.replay(ids[3])).replayed == [ids[3]]
+    assert (await rig.store.run(ADA, ids[3])).put_back is None
     assert await run_one(rig) == ids[3]
 
 

@@ -95,7 +95,7 @@ async def test_a_failure_becomes_one_run_that_says_what_happened(scene: Scene) -
     assert (page.execution.shell, page.owner_uid) == ("page", ADA.uid)
     assert page.execution.env["JOBCTL_ABOUT_RUN"] == str(run_id)
     assert page.execution.env["JOBCTL_ABOUT_KEY"] == (await scene.store.run(ADA, run_id)).key
-    assert (page.execution.stdin or "").startswith("backup failed: exit 3\n")
+    assert (page.execution.stdin or "").startswith("web1: backup failed: exit 3\n")
     assert (mail.execution.stdin or "").startswith("To: ada\nSubject: jobctl on web1: backup failed: exit 3\n")
 
 
@@ -116,7 +116,7 @@ async def test_a_hundred_jobs_that_fail_in_one_minute_are_two_messages(scene: Sc
     scene.tick(BUNDLE_MS)
     assert (await scene.look()).did == 1
     (_, one), (_, many) = await scene.deliver()
-    assert one.startswith("job-000 failed")
+    assert one.startswith("web1: job-000 failed")
     assert many.startswith("99 messages from web1\n")
     assert "  and 79 more\n" in many
 
@@ -134,8 +134,8 @@ async def test_repeated_failures_are_counted_and_the_recovery_is_told(scene: Sce
     await scene.look()
     first, reminder, recovery = await scene.deliver()
     assert (first[0], reminder[0], recovery[0]) == ("failed", "failed", "recovered")
-    assert reminder[1].startswith("backup still fails: exit 3 (3 more since the last message)\n")
-    assert recovery[1].startswith("backup works again\n")
+    assert reminder[1].startswith("web1: backup still fails: exit 3 (3 more since the last message)\n")
+    assert recovery[1].startswith("web1: backup works again\n")
 
 
 async def test_what_was_seen_before_a_crash_is_told_once_after_it(scene: Scene) -> None:
@@ -148,6 +148,27 @@ async def test_what_was_seen_before_a_crash_is_told_once_after_it(scene: Scene) 
     await scene.ends(job_id)
     await scene.look()
     assert len(await scene.sent()) == 1
+
+
+async def test_a_replay_that_is_broken_off_tells_of_the_run_that_died_and_of_none_that_was_put_back(
+    scene: Scene,
+) -> None:
+    job_id = await scene.told()
+    dead = [await scene.ends(job_id, way=way) for way in ("f1", "f2", "f3")]
+    await scene.look()
+    scene.tick(DAY)
+    await scene.look()
+    await scene.deliver()
+    await scene.replay(*dead, stop_on_failure=True)
+    await scene.admit(*[pending.run_id for pending in await scene.store.pending(scene.now_ms, 100)])
+    (claim,) = await scene.claim()
+    await scene.died(claim, fingerprint="f4")
+    assert await scene.states(*dead) == ["dead"] * 3
+    scene.tick(DAY)
+    await scene.look()
+    ((_, text),) = await scene.deliver()
+    assert text.startswith("web1: backup failed")
+    assert f"jobctl dlq replay {claim.run_id} " in text
 
 
 async def test_what_waits_for_its_bundle_survives_a_restart(scene: Scene) -> None:

@@ -56,10 +56,11 @@ def letter(box: Box, run: Run | None, here: Here) -> Letter:
     held, number = box.held, len(box.held) + box.more
     if number == 1:
         line = summary(held[0])
-        return Letter(f"jobctl on {here.host}: {line}", _single(held[0], run, here), _variables(held[0], held[0].count))
+        variables = _variables(held[0], held[0].count, here)
+        return Letter(f"jobctl on {here.host}: {line}", _single(held[0], run, here), variables)
     gravest = min(held, key=lambda what: _GRAVEST_FIRST.index(what.kind))
     line = f"{summary(gravest)}, and {number - 1} more"
-    return Letter(f"jobctl on {here.host}: {line}", _bundle(held, number, here), _variables(gravest, number))
+    return Letter(f"jobctl on {here.host}: {line}", _bundle(held, number, here), _variables(gravest, number, here))
 
 
 def summary(what: Happening) -> str:
@@ -88,7 +89,7 @@ def _single(what: Happening, run: Run | None, here: Here) -> str:
         ("class", what.failure_class if what.kind in (Kind.DEAD, Kind.FAILED) else ""),
         ("last line", what.error),
     ]
-    lines = [summary(what), "", *(f"  {name:<10} {value}" for name, value in facts if value), ""]
+    lines = [f"{here.host}: {summary(what)}", "", *(f"  {name:<10} {value}" for name, value in facts if value), ""]
     lines += [f"  {command:<34} {words}".rstrip() for command, words in _commands(what)]
     if what.kind in (Kind.DEAD, Kind.FAILED):
         lines += ["", "While it fails in the same way, this is told once an hour; that it works again, once."]
@@ -105,7 +106,14 @@ def _bundle(held: Sequence[Happening], number: int, here: Here) -> str:
     if number > len(held):
         lines.append(f"  and {number - len(held)} more")
     lines += ["", "  jobctl status", "  jobctl dlq ls", "  jobctl runs --state failed"]
+    own = (_own_command(what) for what in held)
+    lines += [f"  {command:<34} {words}" for command, words in dict.fromkeys(filter(None, own))]
     return "\n".join(lines) + "\n"
+
+
+def _own_command(what: Happening) -> tuple[str, str] | None:
+    """What only this job needs, and nobody finds in a list."""
+    return _commands(what)[-1] if what.kind is Kind.QUARANTINED else None
 
 
 def _commands(what: Happening) -> list[tuple[str, str]]:
@@ -132,10 +140,11 @@ def _commands(what: Happening) -> list[tuple[str, str]]:
             ]
 
 
-def _variables(what: Happening, count: int) -> dict[str, str]:
+def _variables(what: Happening, count: int, here: Here) -> dict[str, str]:
     """Of a bundle: the gravest thing in it, and how many there are."""
     return {
         "JOBCTL_EVENT": what.kind.value,
+        "JOBCTL_ABOUT_HOST": here.host,
         "JOBCTL_ABOUT_JOB": what.job,
         "JOBCTL_ABOUT_RUN": "" if what.run_id is None else str(what.run_id),
         "JOBCTL_ABOUT_KEY": what.key,

@@ -1,8 +1,9 @@
 """Which events people are told of, and when: the first failure at once, reminders, the recovery, bundles.
 
 A job in trouble has a *streak*: the ways it failed that were told, so that the same failure is told again once an hour
-at most, another one at once, and a recovery only to those who heard of the failure. A destination has a *box*: what is
-told within a minute of its last message waits, and goes out as one.
+at most, another one at once, and a recovery only to those who heard of the failure. A job whose runs are longer than
+its interval skips with each of them, and is told of once a day. A destination has a *box*: what is told within a minute
+of its last message waits, and goes out as one.
 """
 
 import hashlib
@@ -16,6 +17,8 @@ from jobctl.model import Event
 
 #: The same failure of a job is told again after so long, if it still happens.
 REMIND_MS: Final = 3_600_000
+#: That occurrences of a job are skipped is told again after so long, unless a run that skipped none succeeded meanwhile.
+SKIPPING_MS: Final = 86_400_000
 #: What is told to one destination within so long of its last message is bundled into the next.
 BUNDLE_MS: Final = 60_000
 #: Of how many things a bundle says more than their number.
@@ -77,7 +80,8 @@ class Happening(Noted, frozen=True):
     count: int = 1
     """Failures since the last message about them, this one included; or occurrences skipped in a row."""
     again: bool = False
-    """The same failure was told before, and the job has not recovered since."""
+    """The same failure was told before, and the job has not recovered since; or it was skipped again and again before,
+    and no run has succeeded since without a skipped one beside it."""
 
 
 class Delivery(Noted, frozen=True):
@@ -112,8 +116,8 @@ class Streak(Noted, frozen=True):
     """Fingerprint → when it was told, ms UTC; the newest last."""
     since: int = 0
     """Failures that were not told since the last message."""
-    skips: int = 0
-    """How many occurrences had been skipped in a row when that was told."""
+    skipped_ms: int | None = None
+    """When it was told that occurrences are skipped again and again, ms UTC."""
 
 
 class Box(Noted, frozen=True):
@@ -130,11 +134,10 @@ class Box(Noted, frozen=True):
 
 
 def happening(event: Event) -> Happening | None:
-    """What an event is to people; None when it is nothing to tell."""
-    kind = KINDS.get(event.kind)
-    if kind is None or event.job_id is None:
+    """What an event is to people; None when it is nothing to tell, as a dead letter that was only put back."""
+    kind, data = KINDS.get(event.kind), event.data
+    if kind is None or event.job_id is None or data.get("put_back"):
         return None
-    data = event.data
     return Happening(
         event_id=event.id,
         kind=kind,
@@ -149,6 +152,7 @@ def happening(event: Event) -> Happening | None:
         fingerprint=plain(data.get("fingerprint")),
         attempt=_number(data.get("attempt"), 0),
         count=_number(data.get("count"), 1),
+        again=kind is Kind.SKIPPING and data.get("again") is True,
     )
 
 
@@ -195,10 +199,10 @@ def judge(known: Streak | None, what: Happening) -> tuple[Streak | None, Happeni
     """
     streak = known or Streak()
     if what.kind is Kind.RECOVERED:
-        return None, what if streak.ways else None
+        left = Streak(skipped_ms=streak.skipped_ms) if streak.skipped_ms is not None else None
+        return left, what if streak.ways else None
     if what.kind is Kind.SKIPPING:
-        grown = 0 < streak.skips < what.count
-        return msgspec.structs.replace(streak, skips=what.count), None if grown else what
+        return _skipped(streak, what)
     if what.kind in (Kind.DEAD, Kind.FAILED):
         return _failed(streak, what)
     return known, what
@@ -208,12 +212,26 @@ def _failed(streak: Streak, what: Happening) -> tuple[Streak, Happening | None]:
     way = what.fingerprint or what.failure_class
     told_ms = streak.ways.get(way)
     if told_ms is not None and 0 <= what.at_ms - told_ms < REMIND_MS:
-        return Streak(ways=streak.ways, since=streak.since + 1), None
+        return msgspec.structs.replace(streak, since=streak.since + 1), None
     ways = {other: at_ms for other, at_ms in streak.ways.items() if other != way}
     kept = list(ways.items())[-(_WAYS_MOST - 1) :]
     again = told_ms is not None
     count = streak.since + 1 if again else 1
-    return Streak(ways={**dict(kept), way: what.at_ms}), msgspec.structs.replace(what, count=count, again=again)
+    told = msgspec.structs.replace(streak, ways={**dict(kept), way: what.at_ms}, since=0)
+    return told, msgspec.structs.replace(what, count=count, again=again)
+
+
+def _skipped(streak: Streak, what: Happening) -> tuple[Streak, Happening | None]:
+    told_ms = streak.skipped_ms
+    if what.again and told_ms is not None and 0 <= what.at_ms - told_ms < SKIPPING_MS:
+        return streak, None
+    return msgspec.structs.replace(streak, skipped_ms=what.at_ms), what
+
+
+def spent(streak: Streak, now_ms: int) -> bool:
+    """Whether the streak silences nothing any more."""
+    told_ms = streak.skipped_ms
+    return not streak.ways and (told_ms is None or not 0 <= now_ms - told_ms < SKIPPING_MS)
 
 
 # ── when it is told ──────────────────────────────────────────────

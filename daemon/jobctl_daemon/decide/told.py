@@ -124,7 +124,9 @@ class Memory:
         return self.looked - self._written >= BEHIND_MOST
 
     def changes(self, now_ms: int) -> dict[str, str | None]:
-        """Notes to write; None: to remove. Boxes that have become as good as new are removed on the way."""
+        """Notes to write; None: to remove. Boxes and streaks that have become as good as new are removed on the way."""
+        for job_id in [job_id for job_id, streak in self._streaks.items() if notices.spent(streak, now_ms)]:
+            self._put_streak(job_id, None)
         for name in [name for name, box in self._boxes.items() if notices.forgettable(box, now_ms)]:
             del self._boxes[name]
             self._changed.add(_BOX + name)

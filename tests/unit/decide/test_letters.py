@@ -24,9 +24,10 @@ HERE = Here("web1", "Europe/Berlin")
 ADA = Address(to="mail", owner="ada", user="www-data", path="/usr/bin:/bin")
 
 RUN = Run(
-    id=4711, key="s:1", job_id=7, job="backup", queue="default", version=1, edited=False, trigger=Trigger.SCHEDULE, scheduled_at=rfc3339(T0),
-    due_at=rfc3339(T0), started_at=None, finished_at=None, state=RunState.DEAD, outcome=None, failure_class=None,
-    reason=None, attempt=4, max_attempts=4, replays=0, retry_of=None, error=None, fingerprint=None, fence=1, node=None,
+    id=4711, key="s:1", job_id=7, job="backup", queue="default", version=1, edited=False, trigger=Trigger.SCHEDULE,
+    scheduled_at=rfc3339(T0), due_at=rfc3339(T0), started_at=None, finished_at=None, state=RunState.DEAD, outcome=None,
+    failure_class=None, reason=None, attempt=4, uncounted=0, max_attempts=4, replays=0, put_back=None, retry_of=None,
+    error=None, fingerprint=None, fence=1, node=None,
     lease_until=None, exit_code=3, signal=None, late=False, coalesced=0,
 )  # fmt: skip
 
@@ -71,7 +72,7 @@ def test_a_failure_says_what_when_why_and_what_to_do() -> None:
     wanted = letters.letter(box(happened()), RUN, HERE)
     assert wanted.subject == "jobctl on web1: backup failed: exit 3"
     assert wanted.text == (
-        "backup failed: exit 3\n"
+        "web1: backup failed: exit 3\n"
         "\n"
         "  job        backup\n"
         "  run        4711\n"
@@ -110,7 +111,7 @@ def test_a_run_that_is_gone_leaves_out_when_it_was_due() -> None:
 def test_each_thing_has_its_line(kind: str, data: dict[str, Any], words: str) -> None:
     wanted = letters.letter(box(happened(kind, **data)), None, HERE)
     assert wanted.subject == f"jobctl on web1: {words}"
-    assert wanted.text.splitlines()[0] == words
+    assert wanted.text.splitlines()[0] == f"web1: {words}"
     assert "jobctl " in wanted.text
 
 
@@ -143,6 +144,14 @@ def test_a_bundle_lists_what_there_is_and_how_much_more() -> None:
     full = letters.letter(box(*held, more=79), None, HERE)
     assert full.text.startswith("82 messages from web1\n")
     assert "  and 79 more\n" in full.text
+
+
+def test_a_bundle_says_how_each_quarantined_job_is_let_go_on() -> None:
+    held = [happened("job.quarantined", name=name) for name in ("a", "my job", "a")]
+    text = letters.letter(box(*held, happened(name="b")), None, HERE).text
+    assert text.count("  jobctl resume a                    let it go on\n") == 1
+    assert "  jobctl resume 'my job'             let it go on\n" in text
+    assert "jobctl resume b" not in text
 
 
 def test_a_bundle_is_called_by_the_gravest_thing_in_it() -> None:
@@ -245,6 +254,7 @@ def test_a_command_gets_the_text_on_its_input_and_the_facts_in_its_environment()
     assert (work.shell, work.stdin) == ("page --me", wanted.text)
     assert work.env == {
         "JOBCTL_EVENT": "dead",
+        "JOBCTL_ABOUT_HOST": "web1",
         "JOBCTL_ABOUT_JOB": "backup",
         "JOBCTL_ABOUT_RUN": "4711",
         "JOBCTL_ABOUT_KEY": "s:1",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jobctl.model import Event
 from jobctl.wire import rfc3339
 from jobctl_daemon.decide import notices, told
-from jobctl_daemon.decide.notices import BUNDLE_MS, REMIND_MS, TOLD_MOST, Address, Box, Happening, Kind, Streak
+from jobctl_daemon.decide.notices import BUNDLE_MS, REMIND_MS, SKIPPING_MS, TOLD_MOST, Address, Box, Happening, Kind, Streak
 from jobctl_daemon.decide.told import BEHIND_MOST, TOLD, WARN_MS, Memory
 
 T0 = 1_800_000_000_000
@@ -55,6 +55,10 @@ def test_an_event_says_what_happened_to_whom() -> None:
 def test_other_events_are_nothing_to_tell(kind: str) -> None:
     assert notices.happening(event(kind)) is None
     assert not notices.concerns(event(kind))
+
+
+def test_a_dead_letter_that_was_put_back_is_nothing_to_tell() -> None:
+    assert notices.happening(event(put_back="run 3 failed again")) is None
 
 
 def test_an_event_without_a_job_is_nothing_to_tell() -> None:
@@ -122,15 +126,26 @@ def test_after_a_recovery_the_same_failure_is_a_first_one_again() -> None:
     ]  # fmt: skip
 
 
-def test_skipping_is_told_once_in_a_row() -> None:
-    counts = [3, 4, 5, 3]
-    said = played(happened("job.skipping", count=count, at_ms=T0 + n) for n, count in enumerate(counts))
-    assert [words.count for words in said] == [3, 3]
+def test_a_job_that_is_longer_than_its_interval_is_told_of_once_a_day() -> None:
+    skips = (happened("job.skipping", count=3, at_ms=T0 + n * MINUTE, again=n > 0) for n in range(2 * 24 * 60 + 1))
+    assert [words.at_ms for words in played(skips)] == [T0, T0 + SKIPPING_MS, T0 + 2 * SKIPPING_MS]
 
 
-def test_after_a_failure_skipping_is_another_row() -> None:
-    said = played([happened("job.skipping", count=3), happened(), happened("job.skipping", count=5)])
-    assert [words.kind for words in said] == [Kind.SKIPPING, Kind.DEAD, Kind.SKIPPING]
+def test_after_a_run_that_skipped_nothing_skipping_is_told_at_once() -> None:
+    said = played(happened("job.skipping", at_ms=T0 + n, again=again) for n, again in enumerate([False, True, False]))
+    assert [(words.at_ms, words.again) for words in said] == [(T0, False), (T0 + 2, False)]
+
+
+@pytest.mark.parametrize("between", ["run.dead", "job.recovered"])
+def test_neither_a_failure_nor_a_recovery_makes_skipping_news(between: str) -> None:
+    skips = [happened("job.skipping"), happened(), happened(between, at_ms=T0 + 1)]
+    said = played([*skips, happened("job.skipping", at_ms=T0 + 2, again=True)])
+    assert Kind.SKIPPING not in [words.kind for words in said[1:]]
+
+
+def test_skipping_makes_no_failure_news() -> None:
+    said = played([happened(), happened("job.skipping"), happened(at_ms=T0 + 1)])
+    assert [words.kind for words in said] == [Kind.DEAD, Kind.SKIPPING]
 
 
 def test_each_quarantine_is_told() -> None:
@@ -309,6 +324,18 @@ def test_a_recovered_job_leaves_no_note() -> None:
     memory.take(happened("job.recovered", at_ms=T0 + 1), [ADA])
     stored(memory, notes, T0 + 1)
     assert not any(note.startswith("told:job:") for note in notes)
+
+
+def test_that_a_job_skips_is_remembered_for_a_day() -> None:
+    notes: dict[str, str] = {}
+    memory = Memory(notes, 1)
+    memory.take(happened("job.skipping"), [ADA])
+    memory = stored(memory, notes, T0 + SKIPPING_MS - 1)
+    assert "told:job:7" in notes
+    memory.take(happened("job.skipping", at_ms=T0 + SKIPPING_MS - 1, again=True), [ADA])
+    assert [len(box.held) for box in memory.due(T0 + SKIPPING_MS)] == [1]
+    stored(memory, notes, T0 + SKIPPING_MS)
+    assert "told:job:7" not in notes
 
 
 def test_a_job_that_nobody_is_told_of_any_more_is_forgotten() -> None:

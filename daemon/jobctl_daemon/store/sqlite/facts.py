@@ -2,7 +2,7 @@
 
 from typing import Any, Final, NamedTuple
 
-from jobctl.model import Attempt, Job, LastRun, Run
+from jobctl.model import Attempt, Job, LastRun, PutBack, Run
 from jobctl.states import FailureClass, RunState
 from jobctl.wire import rfc3339
 from jobctl_daemon.shown import definition
@@ -79,6 +79,8 @@ class RunFacts(NamedTuple):
     attempt: int
     spare: int
     replays: int
+    put_back_ms: int | None
+    put_back_by: int | None
     retry_of: int | None
     error: str | None
     fingerprint: str | None
@@ -180,8 +182,10 @@ def run(row: tuple[Any, ...]) -> Run:
         failure_class=_class(facts.failure_class),
         reason=facts.reason if facts.state in _STATES else f"its row is spoilt: its state is {facts.state!r}",
         attempt=facts.attempt,
+        uncounted=facts.spare,
         max_attempts=max(facts.attempt, facts.spare + columns.policies(facts.policies).retries + 1),
         replays=facts.replays,
+        put_back=_put_back(facts),
         retry_of=facts.retry_of,
         error=facts.error,
         fingerprint=facts.fingerprint,
@@ -231,6 +235,12 @@ def _last_run(facts: JobFacts) -> LastRun | None:
         exit_code=facts.last_exit_code,
         signal=facts.last_signal,
     )
+
+
+def _put_back(facts: RunFacts) -> PutBack | None:
+    if facts.put_back_ms is None or facts.put_back_by is None:
+        return None
+    return PutBack(at=rfc3339(facts.put_back_ms), run=facts.put_back_by)
 
 
 def _late(facts: RunFacts) -> bool:

@@ -126,8 +126,8 @@ def _follow(connection: sqlite3.Connection, ended: _Accepted, now_ms: int) -> No
     """What an end sets going: runs that wait for the gate, jobs that come after, the next one of a replay."""
     jobs = {row.job_id for _, row in ended}
     gates.freed(connection, jobs, now_ms)
-    streaks.ended(connection, jobs)
     streaks.succeeded(connection, {row.job_id for result, row in ended if result.state is RunState.SUCCEEDED})
+    streaks.ended(connection, jobs)
     dependents.start(
         connection, [dependents.End(row.job_id, row.id, result.state, result.ended_ms) for result, row in ended], now_ms
     )

@@ -77,7 +77,8 @@ def go_on(connection: sqlite3.Connection, batch: int, run_id: int, now_ms: int, 
 
 
 def _put_back(connection: sqlite3.Connection, batch: int, run_id: int, now_ms: int) -> None:
-    rows = sorted(map(_Back._make, connection.execute(SQL.put_back, (batch,))))
+    parameters = {"batch": batch, "run_id": run_id, "now_ms": now_ms}
+    rows = sorted(map(_Back._make, connection.execute(SQL.put_back, parameters)))
     changes = []
     for row in rows:
         facts = {"name": row.name, "key": row.key, "reason": row.reason, "put_back": f"run {run_id} failed again"}

@@ -35,7 +35,7 @@ UPDATE runs SET state = 'scheduled', due_ms = :due_ms, waits = :waits, by_hand =
                 returns = 0, probe = 0, replays = replays + 1, batch = :batch, version = coalesce(:version, version),
                 execution = CASE WHEN :execution IS NULL AND :version IS NULL AND retry_of IS NOT NULL THEN execution
                                  ELSE :execution END,
-                queue = :queue, priority = :priority, claimed_ms = NULL,
+                queue = :queue, priority = :priority, claimed_ms = NULL, put_back_ms = NULL, put_back_by = NULL,
                 note = 'replayed by ' || :by
 WHERE id = :run_id AND state = 'dead';
 
@@ -50,6 +50,7 @@ UPDATE runs SET waits = 0, due_ms = ? WHERE id = ?;
 
 -- name: put_back
 -- The rest of a replay that is broken off: dead as before.
-UPDATE runs SET state = 'dead', waits = 0, replays = replays - 1, batch = NULL
-WHERE waits > 0 AND waits = 2 AND batch = ?
+UPDATE runs SET state = 'dead', waits = 0, replays = replays - 1, batch = NULL, put_back_ms = :now_ms,
+                put_back_by = :run_id
+WHERE waits > 0 AND waits = 2 AND batch = :batch
 RETURNING id, job_id, owner_id, key, reason, (SELECT name FROM jobs WHERE id = job_id);

@@ -60,9 +60,10 @@ def _count_skips(connection: sqlite3.Connection, rows: list[tuple[_Row, End]], n
     """Occurrences that an active run keeps from starting, again and again, are told of once in a row."""
     for row, end in rows:
         if end.state is RunState.SKIPPED and end.skip in _REPEATED:
-            count = streaks.skipped(connection, row.job_id)
-            if count == streaks.SKIPS_TOLD:
-                facts = {"name": row.name, "count": count, "reason": end.skip, "detail": end.reason}
+            skips = streaks.skipped(connection, row.job_id)
+            if skips.count == streaks.SKIPS_TOLD:
+                facts = {"name": row.name, "count": skips.count, "reason": end.skip, "detail": end.reason}
+                facts |= {"again": skips.habit}
                 events.append_one(connection, now_ms, "job.skipping", row.owner_id, row.job_id, **facts)
 
 

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from jobctl_daemon.store.sqlite.columns import text
 from jobctl_daemon.store.sqlite.statements import load
@@ -15,10 +15,19 @@ SKIPS_TOLD: Final = 3
 DEATHS_MOST: Final = 5
 
 
-def skipped(connection: sqlite3.Connection, job_id: int) -> int:
-    """Counts one skipped occurrence; returns how many there are in a row."""
-    found: int = connection.execute(SQL.skipped, (job_id,)).fetchone()[0]
-    return found
+class Skips(NamedTuple):
+    """How many occurrences were skipped in a row, and whether that had become a habit before."""
+
+    count: int
+    habit: bool
+
+
+def skipped(connection: sqlite3.Connection, job_id: int) -> Skips:
+    """Counts one skipped occurrence. `SKIPS_TOLD` of them are a habit."""
+    count, habit = connection.execute(SQL.skipped, (job_id,)).fetchone()
+    if count >= SKIPS_TOLD and not habit:
+        connection.execute(SQL.habit, (job_id,))
+    return Skips(count, bool(habit))
 
 
 def died(connection: sqlite3.Connection, job_id: int) -> int:
@@ -33,8 +42,10 @@ def ended(connection: sqlite3.Connection, job_ids: Iterable[int]) -> None:
 
 
 def succeeded(connection: sqlite3.Connection, job_ids: Iterable[int]) -> None:
-    """Runs of these jobs have succeeded."""
-    connection.execute(SQL.succeeded, (text(sorted(set(job_ids))),))
+    """Runs of these jobs have succeeded; called before `ended`, which forgets what was skipped beside them."""
+    jobs = text(sorted(set(job_ids)))
+    connection.execute(SQL.clean, (jobs,))
+    connection.execute(SQL.succeeded, (jobs,))
 
 
 def forget_deaths(connection: sqlite3.Connection, job_id: int) -> None:

@@ -41,11 +41,13 @@ CREATE TABLE dependents (
 
 CREATE INDEX dependents_upstream ON dependents (upstream_id);
 
--- What happens to a job again and again: skipped occurrences since the last start, dead letters since the last success.
+-- What happens to a job again and again: skipped occurrences since the last end, dead letters since the last success.
+-- A habit is that it has skipped many in a row, and that no run has succeeded since without a skipped one beside it.
 CREATE TABLE streaks (
     job_id INTEGER PRIMARY KEY,
     skips  INTEGER NOT NULL DEFAULT 0,
-    deaths INTEGER NOT NULL DEFAULT 0
+    deaths INTEGER NOT NULL DEFAULT 0,
+    habit  INTEGER NOT NULL DEFAULT 0 CHECK (habit IN (0, 1))
 ) STRICT;
 
 -- Every replay, as it was asked for and answered.
@@ -93,6 +95,9 @@ CREATE TABLE runs_new (
     returns     INTEGER NOT NULL DEFAULT 0,
     replays     INTEGER NOT NULL DEFAULT 0,
     batch       INTEGER,
+    -- Dead again without an attempt: its replay was broken off, when, and by the death of which run.
+    put_back_ms INTEGER,
+    put_back_by INTEGER,
     retry_of    INTEGER,
     -- The next attempt asks the command of on_lost what became of the run.
     probe       INTEGER NOT NULL DEFAULT 0 CHECK (probe IN (0, 1)),
@@ -256,7 +261,7 @@ SELECT r.id, r.key, j.uid AS job_uid, r.job_id, j.name AS job, r.queue, r.versio
        r.attempt,
        -- Attempts outside the budget of retries: those lost, and those before the last replay.
        CASE WHEN r.state = 'dead' THEN 0 ELSE r.attempt - r.failures - (r.state = 'running') END AS spare,
-       r.replays, r.retry_of, CASE WHEN r.state = 'dead' THEN r.error END AS error,
+       r.replays, r.put_back_ms, r.put_back_by, r.retry_of, CASE WHEN r.state = 'dead' THEN r.error END AS error,
        CASE WHEN r.state = 'dead' THEN r.fingerprint END AS fingerprint, r.fence, r.node,
        CASE WHEN r.state = 'dead' THEN r.exit_code END AS exit_code, CASE WHEN r.state = 'dead' THEN r.signal END AS signal,
        NULL AS late, r.coalesced, j.policies, r.owner_id
@@ -266,6 +271,6 @@ CREATE VIEW finished_facts AS
 SELECT h.id, h.key, j.uid AS job_uid, h.job_id, j.name AS job, j.queue, h.version,
        h.execution IS NOT NULL AND h.trigger <> 'notice' AS edited, h.trigger, h.slot_ms, h.due_ms,
        h.started_ms, h.finished_ms, h.state, h.outcome, h.failure_class, h.reason,
-       h.attempt, 0 AS spare, h.replays, h.retry_of, h.error, h.fingerprint, h.fence, h.node, h.exit_code, h.signal, h.late,
+       h.attempt, 0 AS spare, h.replays, NULL AS put_back_ms, NULL AS put_back_by, h.retry_of, h.error, h.fingerprint, h.fence, h.node, h.exit_code, h.signal, h.late,
        h.coalesced, j.policies, h.owner_id
 FROM history h CROSS JOIN jobs j ON j.id = h.job_id;
