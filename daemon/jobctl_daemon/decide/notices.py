@@ -17,7 +17,7 @@ from jobctl.model import Event
 
 #: The same failure of a job is told again after so long, if it still happens.
 REMIND_MS: Final = 3_600_000
-#: That occurrences of a job are skipped is told again after so long, unless a run that skipped none succeeded meanwhile.
+#: That a job skips is told again after so long, or when it begins anew after a success that skipped nothing.
 SKIPPING_MS: Final = 86_400_000
 #: What is told to one destination within so long of its last message is bundled into the next.
 BUNDLE_MS: Final = 60_000

@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 from jobctl.model import Event
 from jobctl.wire import rfc3339
 from jobctl_daemon.decide import notices, told
-from jobctl_daemon.decide.notices import BUNDLE_MS, REMIND_MS, SKIPPING_MS, TOLD_MOST, Address, Box, Happening, Kind, Streak
+from jobctl_daemon.decide.notices import (
+    BUNDLE_MS,
+    REMIND_MS,
+    SKIPPING_MS,
+    TOLD_MOST,
+    Address,
+    Box,
+    Happening,
+    Kind,
+    Streak,
+)
 from jobctl_daemon.decide.told import BEHIND_MOST, TOLD, WARN_MS, Memory
 
 T0 = 1_800_000_000_000
