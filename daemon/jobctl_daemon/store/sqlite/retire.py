@@ -61,8 +61,8 @@ def _count_skips(connection: sqlite3.Connection, rows: list[tuple[_Row, End]], n
     for row, end in rows:
         if end.state is RunState.SKIPPED and end.skip in _REPEATED:
             skips = streaks.skipped(connection, row.job_id)
-            if skips.count == streaks.SKIPS_TOLD:
-                facts = {"name": row.name, "count": skips.count, "reason": end.skip, "detail": end.reason}
+            if skips.in_a_row == streaks.SKIPS_TOLD:
+                facts = {"name": row.name, "count": skips.in_a_row, "reason": end.skip, "detail": end.reason}
                 facts |= {"again": skips.habit}
                 events.append_one(connection, now_ms, "job.skipping", row.owner_id, row.job_id, **facts)
 

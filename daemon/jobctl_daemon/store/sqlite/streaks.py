@@ -18,7 +18,7 @@ DEATHS_MOST: Final = 5
 class Skips(NamedTuple):
     """How many occurrences were skipped in a row, and whether that had become a habit before."""
 
-    count: int
+    in_a_row: int
     habit: bool
 
 
