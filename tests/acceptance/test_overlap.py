@@ -206,32 +206,34 @@ def test_while_a_retry_waits_its_job_is_active(daemon: RealDaemon) -> None:
     assert skipped["reason"] == f"run {waiting['id']} was still active"
 
 
-@pytest.mark.parametrize("overlap", ["skip", "replace"])
 def test_retries_longer_than_the_interval_never_make_two_at_once(
-    daemon: RealDaemon, marks: Marks, tmp_path: Path, overlap: str
+    daemon: RealDaemon, marks: Marks, tmp_path: Path
 ) -> None:
-    name = f"busy {overlap}"
-    alone = f"exec 9>>{tmp_path}/lock; flock -n 9 || {marks.line('clash')}"
-    command = f"{marks.line('start')}; {alone}; sleep 0.3; exit 1"
-    retry = {"max": 10, "backoff": 0.5}
-    daemon.add(name, command, overlap=overlap, schedule=EVERY_SECOND, retry=retry, on_failure="record")
-    nth(daemon, name, 4, *ENDED, "ready", "running")
-    active = [run for run in daemon.runs_of(name) if run["state"] in ("ready", "running")]
-    daemon.client.pause_job(name)
-    for run in daemon.runs_of(name):
-        if run["state"] not in ENDED:
-            daemon.client.cancel_run(run["id"])
-    runs = [daemon.finished(run) for run in daemon.runs_of(name)]
-    rows = daemon.ledger(name)
+    names = {"skip": "busy skipping", "replace": "busy replacing"}
+    for overlap, name in names.items():
+        alone = f"exec 9>>{tmp_path}/{overlap}; flock -n 9 || {marks.line('clash')}"
+        command = f"{marks.line(overlap)}; {alone}; sleep 0.3; exit 1"
+        retry = {"max": 10, "backoff": 0.5}
+        daemon.add(name, command, overlap=overlap, schedule=EVERY_SECOND, retry=retry, on_failure="record")
+    for name in names.values():
+        nth(daemon, name, 4, *ENDED, "ready", "running")
+    for overlap, name in names.items():
+        active = [run for run in daemon.runs_of(name) if run["state"] in ("ready", "running")]
+        daemon.client.pause_job(name)
+        for run in daemon.runs_of(name):
+            if run["state"] not in ENDED:
+                daemon.client.cancel_run(run["id"])
+        runs = [daemon.finished(run) for run in daemon.runs_of(name)]
+        rows = daemon.ledger(name)
 
-    assert len(active) <= 1
-    assert len(marks.all("start")) > 1
+        assert len(active) <= 1
+        assert len(marks.all(overlap)) > 1
+        assert [row["run_id"] for row in rows if row["run_id"]] == [run["id"] for run in runs]
+        if overlap == "skip":
+            assert [run["state"] for run in runs] == ["cancelled"] + ["skipped"] * (len(runs) - 1)
+        else:
+            assert {run["state"] for run in runs} <= {"cancelled", "superseded"}
     assert marks.all("clash") == []
-    assert [row["run_id"] for row in rows if row["run_id"]] == [run["id"] for run in runs]
-    if overlap == "skip":
-        assert [run["state"] for run in runs] == ["cancelled"] + ["skipped"] * (len(runs) - 1)
-    else:
-        assert {run["state"] for run in runs} <= {"cancelled", "superseded"}
 
 
 # ── allow ──────────────────────────────────────────────
