@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jobctl.model import Policies
-from jobctl.states import Overlap, SkipReason, Trigger
+from jobctl.states import Misfire, Overlap, SkipReason, Trigger
 from jobctl_daemon.decide.admission import admit, too_late
 from jobctl_daemon.rows import Admission, Pending
 
@@ -15,14 +15,14 @@ READY, WAITS, SKIPPED, TOO_MANY, REPLACES = "ready", "waits", "overlap", "limit"
 
 def pending(run_id: int = 9, overlap: str = "skip", *, job_id: int = 1, active: tuple[int, ...] = (),
             waiting: tuple[int, ...] = (), start_by_ms: int | None = None, by_hand: bool = False, begun: bool = False,
-            **rules: Any) -> Pending:  # fmt: skip
+            trigger: Trigger = Trigger.SCHEDULE, **rules: Any) -> Pending:  # fmt: skip
     return Pending(
         run_id=run_id,
         job_id=job_id,
         slot_ms=0,
         due_ms=0,
         start_by_ms=start_by_ms,
-        trigger=Trigger.SCHEDULE,
+        trigger=trigger,
         policies=Policies(overlap=Overlap(overlap), **rules),
         active=active,
         waiting=waiting,
@@ -73,6 +73,27 @@ def test_the_table_of_overlaps(
     assert word(*admit([pending(overlap=overlap, **facts)], NOW)) == due
     assert word(*admit([pending(overlap=overlap, by_hand=True, **facts)], NOW)) == by_hand
     assert word(*admit([pending(overlap=overlap, begun=True, **facts)], NOW)) == begun
+
+
+@pytest.mark.parametrize(
+    ("overlap", "rules", "word_of_it"),
+    [
+        ("skip", {}, WAITS),
+        ("queue", {"overlap_queue": 0}, WAITS),
+        ("allow", {"limit": 1}, TOO_MANY),
+        ("replace", {}, REPLACES),
+    ],
+)
+def test_a_backlog_of_which_every_one_is_to_run_is_made_up_one_by_one(
+    overlap: str, rules: dict[str, Any], word_of_it: str
+) -> None:
+    facts: dict[str, Any] = {"overlap": overlap, "active": (100,), **rules}
+    late = [pending(trigger=Trigger.CATCH_UP, misfire=misfire, **facts) for misfire in (Misfire.ALL, Misfire.ONCE)]
+    assert word(*admit(late[:1], NOW)) == word_of_it
+    ordinary = pending(misfire=Misfire.ALL, **facts)
+    assert (
+        word(*admit(late[1:], NOW)) == word(*admit([ordinary], NOW)) == (SKIPPED if word_of_it == WAITS else word_of_it)
+    )
 
 
 def test_what_is_skipped_names_what_was_active() -> None:
