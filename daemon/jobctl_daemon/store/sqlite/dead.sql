@@ -26,9 +26,13 @@ WHERE r.state = 'dead'
 ORDER BY r.ended_ms, r.id LIMIT :limit;
 
 -- name: groups
--- Dead letters that failed in the same way, the largest group first; the bare columns are those of the newest.
-SELECT r.fingerprint, count(*), json_group_array(DISTINCT j.name), r.failure_class, r.reason, r.error,
-       min(r.ended_ms), max(r.ended_ms), sum(r.replays), r.id
+-- Dead letters that failed in the same way, the largest group first. Beside a max() alone, and not beside a min() as well,
+-- SQLite promises that the bare columns are those of its row: of the newest.
+SELECT fingerprint, count(*), json_group_array(DISTINCT name), failure_class, reason, error, first_ms, max(ended_ms),
+       sum(replays), id
+FROM (
+SELECT r.id, r.fingerprint, r.failure_class, r.reason, r.error, r.ended_ms, r.replays, j.name,
+       min(r.ended_ms) OVER (PARTITION BY r.fingerprint) AS first_ms
 FROM runs r CROSS JOIN jobs j ON j.id = r.job_id
 WHERE r.state = 'dead'
   AND (:ids IS NULL OR r.id IN (SELECT value FROM json_each(:ids)))
@@ -38,7 +42,8 @@ WHERE r.state = 'dead'
   AND (:fingerprint IS NULL OR r.fingerprint = :fingerprint)
   AND (:since_ms IS NULL OR r.ended_ms >= :since_ms) AND (:until_ms IS NULL OR r.ended_ms < :until_ms)
   AND (:q IS NULL OR instr(lower(j.name || ' ' || coalesce(r.reason, '') || ' ' || coalesce(r.error, '')), lower(:q)) > 0)
-GROUP BY r.fingerprint ORDER BY count(*) DESC, max(r.ended_ms) DESC LIMIT :limit;
+)
+GROUP BY fingerprint ORDER BY count(*) DESC, max(ended_ms) DESC LIMIT :limit;
 
 -- name: facts
 -- Dead letters, with what ends or replays them.
