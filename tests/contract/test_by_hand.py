@@ -105,3 +105,17 @@ async def test_a_run_that_waits_for_its_retry_is_counted_by_its_job_and_by_all(r
     await rig.pause(job.id)
     counts = await rig.store.counts(ADA, rig.now_ms)
     assert (counts.ready, counts.retrying, counts.running) == (0, 1, 0)
+
+
+async def test_what_is_put_back_of_a_replay_with_the_newest_definition_keeps_its_own(rig: Rig) -> None:
+    job = await rig.add()
+    first, second, third = await rig.dead(job.id, T0 - 3, T0 - 2, T0 - 1)
+    await rig.edit(job.id, execution=Execution(shell="echo new"))
+    await rig.replay(stop_on_failure=True, current=True)
+    for end in ("succeeds", "dies"):
+        await rig.look()
+        (claim,) = await rig.claim()
+        assert claim.execution.shell == "echo new", end
+        await (rig.finish(claim) if end == "succeeds" else rig.died(claim))
+    assert [(await rig.store.run(ADA, run_id)).version for run_id in (first, second, third)] == [2, 2, 1]
+    assert await rig.state(third) == "dead"

@@ -66,7 +66,7 @@ class Store(Protocol):
         ...
 
     async def seen(self, now_ms: int) -> None:
-        """A sign of life by itself, at a clean stop."""
+        """The last sign of life, by itself: a clean stop."""
         ...
 
     async def stepped(self, step: ClockStep, epoch: int) -> int | None:

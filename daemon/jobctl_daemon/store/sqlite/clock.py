@@ -29,12 +29,20 @@ def state(connection: sqlite3.Connection) -> ClockState:
     """What is known of the wall clock. Every change has its event, so the newest one is a sign of life."""
     notes = meta.read(connection)
     signs = [notes.get(meta.WATERMARK), *connection.execute(SQL.newest_event).fetchone()]
+    seen_ms = max((int(sign) for sign in signs if sign is not None), default=None)
     return ClockState(
-        seen_ms=max((int(sign) for sign in signs if sign is not None), default=None),
+        seen_ms=seen_ms,
+        clean=seen_ms is not None and notes.get(meta.STOPPED) == str(seen_ms),
         generation=int(notes.get(meta.GENERATION, 0)),
         last=_decode(notes[LAST]) if LAST in notes else None,
         back=_decode(notes[BACK]) if BACK in notes else None,
     )
+
+
+def seen(connection: sqlite3.Connection, now_ms: int) -> None:
+    """The daemon stops."""
+    meta.raise_watermark(connection, now_ms)
+    meta.write(connection, {meta.STOPPED: str(now_ms)})
 
 
 def stepped(connection: sqlite3.Connection, step: ClockStep, epoch: int) -> int | None:

@@ -10,6 +10,8 @@ SQL = load("meta")
 EPOCH: Final = "epoch"
 #: The latest wall time that the clock has shown since it was last set back, as far as a claim or a clean stop told.
 WATERMARK: Final = "watermark_ms"
+#: When a daemon last stopped in an orderly way.
+STOPPED: Final = "stopped_ms"
 #: What it had shown before: fences never fall below it, whatever the clock does.
 FENCE_FLOOR: Final = "fence_floor_ms"
 #: How often the clock was set back.

@@ -63,7 +63,10 @@ def replay(
 def go_on(connection: sqlite3.Connection, batch: int, run_id: int, now_ms: int, *, failed: bool) -> None:
     """The run of a replay whose turn it was has ended: the next one's turn comes, or the rest is put back."""
     row = connection.execute(SQL.pace, (batch,)).fetchone()
-    if row is None or not row[1]:
+    if row is None:
+        return
+    pace_ms, in_turn, current = row
+    if not in_turn:
         return
     if failed:
         _put_back(connection, batch, run_id, now_ms)
@@ -71,7 +74,8 @@ def go_on(connection: sqlite3.Connection, batch: int, run_id: int, now_ms: int, 
     following = connection.execute(SQL.next_of_batch, (batch,)).fetchone()
     if following is not None:
         run_id, job_id, owner_id, name = following
-        connection.execute(SQL.its_turn, (now_ms + row[0], run_id))
+        turn = {"run_id": run_id, "due_ms": now_ms + pace_ms, "current": current}
+        connection.execute(SQL.its_turn, turn)
         data = text({"name": name, "turn": True})
         events.append(connection, [(now_ms, "run.scheduled", owner_id, job_id, run_id, data)])
 
@@ -100,7 +104,8 @@ def _must_promise(connection: sqlite3.Connection, caller: Caller, ids: list[int]
 
 
 def _begin(connection: sqlite3.Connection, owner_id: int, how: Replay, now_ms: int) -> int:
-    row = {"owner_id": owner_id, "now_ms": now_ms, "by": how.by, "pace_ms": how.pace_ms, "stop": how.stop_on_failure}
+    asked = {"by": how.by, "pace_ms": how.pace_ms, "stop": how.stop_on_failure, "current": how.current}
+    row = {"owner_id": owner_id, "now_ms": now_ms, **asked}
     batch = connection.execute(SQL.put, row).lastrowid
     assert batch is not None
     return batch
@@ -108,12 +113,13 @@ def _begin(connection: sqlite3.Connection, owner_id: int, how: Replay, now_ms: i
 
 def _columns(letter: dead.Letter, how: Replay, batch: int, place: int, now_ms: int) -> dict[str, Any]:
     in_turn = how.stop_on_failure
+    later = in_turn and place > 0
     return {
         "run_id": letter.id,
         "due_ms": now_ms + place * (_APART_MS if in_turn else how.pace_ms),
-        "waits": IN_TURN if in_turn and place else _AT_ONCE,
+        "waits": IN_TURN if later else _AT_ONCE,
         "batch": batch,
-        "version": letter.version if how.current else None,
+        "version": letter.version if how.current and not later else None,
         "execution": None if how.execution is None else text(how.execution),
         "queue": letter.queue,
         "priority": letter.priority,

@@ -1,7 +1,7 @@
 -- name: put
 -- A replay, as it was asked for and answered.
-INSERT INTO replays (owner_id, at_ms, by, pace_ms, stop_on_failure, replayed, skipped)
-VALUES (:owner_id, :now_ms, :by, :pace_ms, :stop, '[]', '[]');
+INSERT INTO replays (owner_id, at_ms, by, pace_ms, stop_on_failure, to_current, replayed, skipped)
+VALUES (:owner_id, :now_ms, :by, :pace_ms, :stop, :current, '[]', '[]');
 
 -- name: answer
 -- What came of it.
@@ -13,7 +13,7 @@ SELECT id, replayed, skipped FROM replays WHERE id = ?;
 
 -- name: pace
 -- How a replay goes on.
-SELECT pace_ms, stop_on_failure FROM replays WHERE id = ?;
+SELECT pace_ms, stop_on_failure, to_current FROM replays WHERE id = ?;
 
 -- name: failing_again
 -- Groups of these dead letters of which two replays have died again, also of letters that are not among them.
@@ -46,7 +46,10 @@ WHERE waits > 0 AND waits = 2 AND batch = ? ORDER BY due_ms, id LIMIT 1;
 
 -- name: its_turn
 -- Its turn has come.
-UPDATE runs SET waits = 0, due_ms = ? WHERE id = ?;
+UPDATE runs SET waits = 0, due_ms = :due_ms,
+                version = CASE WHEN :current THEN (SELECT j.version FROM jobs j WHERE j.id = job_id) ELSE version END,
+                execution = CASE WHEN NOT :current THEN execution END
+WHERE id = :run_id;
 
 -- name: put_back
 -- The rest of a replay that is broken off: dead as before.

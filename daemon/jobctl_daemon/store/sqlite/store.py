@@ -136,7 +136,7 @@ class SqliteStore:
         return await self._read(clock.state)
 
     async def seen(self, now_ms: int) -> None:
-        await self._writer.submit(lambda con: meta.raise_watermark(con, now_ms))
+        await self._writer.submit(lambda con: clock.seen(con, now_ms))
 
     async def stepped(self, step: ClockStep, epoch: int) -> int | None:
         return await self._writer.submit(lambda con: clock.stepped(con, step, epoch))

@@ -58,6 +58,8 @@ CREATE TABLE replays (
     by              TEXT NOT NULL,
     pace_ms         INTEGER NOT NULL,
     stop_on_failure INTEGER NOT NULL CHECK (stop_on_failure IN (0, 1)),
+    -- Each run takes its job's newest version when its turn comes, so that what is put back keeps its own.
+    to_current      INTEGER NOT NULL CHECK (to_current IN (0, 1)),
     replayed        TEXT NOT NULL,
     skipped         TEXT NOT NULL
 ) STRICT;
