@@ -84,7 +84,7 @@ def _first(group: BaseExceptionGroup[JobctlError]) -> JobctlError:
 
 
 def _at_socket(places: Places, path: str) -> Places:
-    return Places(places.config_dir, places.state_dir, path, None, places.system)
+    return Places(places.config_dir, places.state_dir, path, None, places.system, places.home)
 
 
 def _nothing() -> None:

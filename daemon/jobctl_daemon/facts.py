@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from jobctl.clock import Clock
-from jobctl_daemon.api.context import ClockReport, ClockStep, HealthReport, ServiceBeat, StartLag, StopMode
+from jobctl_daemon.api.context import ClockReport, ClockStep, Downtime, HealthReport, ServiceBeat, StartLag, StopMode
 from jobctl_daemon.decide.adoption import attempt_id
 from jobctl_daemon.execution.pool import RunnerPool
 from jobctl_daemon.health import Health
@@ -68,9 +68,13 @@ class HealthDesk:
     def _clock_report(self) -> ClockReport:
         if self.time is None:
             return ClockReport(synchronised=synchronised())
-        step = self.time.last_step
-        shown = None if step is None else ClockStep(at_ms=step.to_ms, from_ms=step.from_ms, to_ms=step.to_ms)
-        return ClockReport(synchronised=synchronised(), generation=self.time.generation, last_step=shown)
+        step, down = self.time.last_step, self.time.last_down
+        return ClockReport(
+            synchronised=synchronised(),
+            generation=self.time.generation,
+            last_step=step and ClockStep(at_ms=step.to_ms, from_ms=step.from_ms, to_ms=step.to_ms),
+            last_down=down and Downtime(from_ms=down.from_ms, to_ms=down.to_ms, clean=down.clean),
+        )
 
     def _services(self) -> dict[str, ServiceBeat]:
         now_ms = self._clock.boot_ms()

@@ -426,6 +426,8 @@ class ClockState(Row, frozen=True):
 
     seen_ms: int | None = None
     """When a daemon last gave a sign of life; None: never."""
+    clean: bool = False
+    """That was a clean stop: it lived no longer. One that was killed may have been idle for long."""
     generation: int = 0
     last: ClockStep | None = None
     """The newest step, in either direction."""

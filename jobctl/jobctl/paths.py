@@ -26,6 +26,8 @@ class Places:
     socket: str
     socket_link: str | None
     system: bool
+    home: str | None = None
+    """JOBCTL_HOME: it is a trial."""
 
     @property
     def config_file(self) -> str:
@@ -58,7 +60,7 @@ def daemon_places(environ: Mapping[str, str], uid: int) -> Places:
     if home:
         root = os.path.abspath(home)
         run = os.path.join(root, "run", "jobd.sock")
-        return Places(os.path.join(root, "config"), os.path.join(root, "state"), run, None, uid == 0)
+        return Places(os.path.join(root, "config"), os.path.join(root, "state"), run, None, uid == 0, root)
     if uid == 0:
         return Places("/etc/jobctl", "/var/lib/jobctl", "/run/jobctl/jobd.sock", None, system=True)
     return _user_places(environ)

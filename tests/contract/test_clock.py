@@ -18,8 +18,13 @@ async def test_every_change_is_a_sign_of_life_and_a_new_store_has_none(rig: Rig)
     rig.now_ms = T0 + MINUTE
     await rig.add()
     assert (await rig.store.clock()).seen_ms == T0 + MINUTE
+    assert not (await rig.store.clock()).clean
     await rig.store.seen(T0 + HOUR)
-    assert (await rig.store.clock()).seen_ms == T0 + HOUR
+    state = await rig.store.clock()
+    assert (state.seen_ms, state.clean) == (T0 + HOUR, True)
+    rig.now_ms = T0 + 2 * HOUR
+    await rig.add(spec("other"))
+    assert not (await rig.store.clock()).clean
 
 
 async def test_a_step_back_is_a_new_generation_and_an_event_of_nobody(rig: Rig) -> None:

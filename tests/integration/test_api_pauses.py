@@ -8,7 +8,7 @@ import pytest
 
 from jobctl.errors import Forbidden
 from jobctl_daemon.api.callers import ROOT, must_operate
-from jobctl_daemon.api.context import ClockReport, ClockStep
+from jobctl_daemon.api.context import ClockReport, ClockStep, Downtime
 from jobctl_daemon.rows import Caller
 from jobctl_daemon.services import resuming
 from unit.api.world import BODY, NOW_MS, World, world
@@ -276,11 +276,13 @@ async def test_status_tells_of_dead_letters_and_of_the_clock(api: World) -> None
     status = (await api.ask("GET", "/v1/status")).json
     assert status["dead"] == {"total": 2, "newest_at": "2027-01-15T08:00:01Z"}
     assert (status["skipping"], status["quarantined"], status["untold"]) == (0, 0, 1)
-    assert status["clock"] == {"synchronised": None, "generation": 0, "last_step": None}
+    assert status["clock"] == {"synchronised": None, "generation": 0, "last_step": None, "last_down": None}
     step = ClockStep(at_ms=NOW_MS, from_ms=NOW_MS + 7_200_500, to_ms=NOW_MS)
-    api.health.clock = ClockReport(synchronised=False, generation=1, last_step=step)
+    down = Downtime(from_ms=NOW_MS - 240_000, to_ms=NOW_MS, clean=True)
+    api.health.clock = ClockReport(synchronised=False, generation=1, last_step=step, last_down=down)
     assert (await api.ask("GET", "/v1/status")).json["clock"] == {
         "synchronised": False,
         "generation": 1,
         "last_step": {"at": "2027-01-15T08:00:00Z", "from": "2027-01-15T10:00:00.500Z", "to": "2027-01-15T08:00:00Z"},
+        "last_down": {"from": "2027-01-15T07:56:00Z", "to": "2027-01-15T08:00:00Z", "clean": True},
     }

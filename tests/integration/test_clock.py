@@ -49,6 +49,20 @@ async def _alone(host: Lives, ms: int) -> None:
     await host.live(ms)
 
 
+@pytest.mark.parametrize("clean", [True, False])
+async def test_how_long_no_daemon_ran_is_known(host: Lives, clean: bool) -> None:
+    assert host.time.last_down is None
+    await host.add("minutely", cron="* * * * *")
+    await host.live(5 * MINUTE + 20 * SECOND)
+    stopped_ms = host.clock.now_ms()
+    if clean:
+        await host.down(4 * MINUTE)
+    else:
+        await host.off(4 * MINUTE)
+    from_ms = stopped_ms if clean else stopped_ms - 20 * SECOND
+    assert host.time.last_down == (from_ms, host.clock.now_ms(), clean)
+
+
 # ── set back ──────────────────────────────────────────────
 
 

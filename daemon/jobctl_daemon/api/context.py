@@ -54,6 +54,15 @@ class ClockStep(Fact, frozen=True):
     to_ms: int
 
 
+class Downtime(Fact, frozen=True):
+    """No daemon ran before this one; all in ms."""
+
+    from_ms: int
+    to_ms: int
+    clean: bool
+    """The daemon before was stopped at `from_ms`; else that was its last sign of life."""
+
+
 class ClockReport(Fact, frozen=True):
     """How the host's wall clock is."""
 
@@ -62,6 +71,7 @@ class ClockReport(Fact, frozen=True):
     generation: int = 0
     """How often it was set back."""
     last_step: ClockStep | None = None
+    last_down: Downtime | None = None
 
 
 class HealthReport(Fact, frozen=True):

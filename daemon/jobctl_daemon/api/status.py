@@ -46,6 +46,7 @@ def _daemon(services: Services, now_ms: int) -> dict[str, Any]:
         "host": host.hostname,
         "user": host.user,
         "system": places.system,
+        "home": places.home,
         "socket": places.socket,
         "state_dir": places.state_dir,
         "database_bytes": _database_bytes(places.database),
@@ -85,13 +86,14 @@ def _health(services: Services) -> dict[str, Any]:
 
 
 def _clock(report: ClockReport) -> dict[str, Any]:
-    step = report.last_step
+    step, down = report.last_step, report.last_down
     return {
         "synchronised": report.synchronised,
         "generation": report.generation,
         "last_step": None
         if step is None
         else {"at": _at(step.at_ms), "from": _at(step.from_ms), "to": _at(step.to_ms)},
+        "last_down": None if down is None else {"from": _at(down.from_ms), "to": _at(down.to_ms), "clean": down.clean},
     }
 
 

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import structlog
 
@@ -27,12 +27,21 @@ _READ_MS: Final = 5
 _READS: Final = 5
 
 
+class Downtime(NamedTuple):
+    """The time without a daemon before this one; ms UTC. Not `clean`: the last sign of life was at `from_ms`."""
+
+    from_ms: int
+    to_ms: int
+    clean: bool
+
+
 class Timekeeper:
     """Knows what the wall clock did in this daemon's life, and aims the cursors when it was set back."""
 
     def __init__(self, store: Store, clock: Clock, epoch: int) -> None:
         self.generation = 0
         self.last_step: ClockStep | None = None
+        self.last_down: Downtime | None = None
         self._store = store
         self._clock = clock
         self._epoch = epoch
@@ -60,6 +69,7 @@ class Timekeeper:
         self._shown_ms = max(seen_ms, now.now_ms)
         if gap := decided.down(seen_ms, now.now_ms):
             self._remember(gap, now)
+            self.last_down = Downtime(gap.from_ms, gap.to_ms, state.clean)
         await self.look()
 
     async def look(self) -> int:

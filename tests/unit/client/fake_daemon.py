@@ -28,13 +28,14 @@ STATUS: Json = {
     "runners": [{"instance": "a", "pid": 813, "version": "0.1.0", "running": 0, "kill_by": "group", "draining": False}],
     "state": "running", "started_at": "2026-11-29T02:00:00Z", "uptime_s": 4361.5, "now": "2026-11-29T02:12:41Z",
     "timezone": "Europe/Berlin", "timezone_from": "/etc/localtime", "tzdata": "2026b", "host": "h", "user": "ana",
-    "system": False, "socket": "/s", "state_dir": "/nowhere", "database_bytes": 4096, "slots": 512, "running": 0,
-    "ready": 0, "scheduled": 1, "oldest_due_s": None, "start_lag": {"count": 3, "p50_ms": 4, "p99_ms": 9, "max_ms": 9},
+    "system": False, "home": None, "socket": "/s", "state_dir": "/nowhere", "database_bytes": 4096, "slots": 512,
+    "running": 0, "ready": 0, "retrying": 0, "scheduled": 1, "oldest_due_s": None,
+    "start_lag": {"count": 3, "p50_ms": 4, "p99_ms": 9, "max_ms": 9},
     "jobs": {"total": 1, "paused": 0, "failed": 0, "parked": 0}, "next_run_at": "2026-11-30T02:00:00Z", "last_event": 3,
     "services": {"due scan": {"beats": 3, "last_s": 0.1, "error": None}}, "warnings": [],
     "returns_after_reboot": True, "returns_after_reboot_why": "systemd unit jobd.service",
     "dead": {"total": 0, "newest_at": None}, "skipping": 0, "quarantined": 0, "untold": 0, "paused": None,
-    "clock": {"synchronised": True, "generation": 0, "last_step": None},
+    "clock": {"synchronised": True, "generation": 0, "last_step": None, "last_down": None},
 }  # fmt: skip
 
 
@@ -46,12 +47,13 @@ def job(number: int, name: str, **changed: Any) -> Json:
         "suspended_by": None, "quarantined": False,
         "schedule": {"timezone": "Europe/Berlin", "words": "every day at 03:00", "cron": "0 3 * * *"},
         "target": {"command": ["/usr/bin/true"]}, "stdin": None, "payload_ref": None, "env": {}, "env_file": None,
-        "user": None, "cwd": None, "umask": "022", "nice": 0, "timeout": None, "grace": 10, "late_after": 10,
-        "overlap": "skip", "misfire": "once", "misfire_within": 86400, "overlap_queue": 1, "limit": None,
-        "retry": {"max": 3, "backoff": 10, "backoff_max": 3600, "no_retry_on": [], "on_lost": "retry", "lost": 3},
+        "user": None, "cwd": None, "path": "/usr/bin:/bin", "umask": "022", "nice": 0, "timeout": None, "grace": 10,
+        "late_after": 10, "overlap": "skip", "misfire": "once", "misfire_within": 86400, "overlap_queue": 1,
+        "limit": None, "retry": {"max": 3, "backoff": 10, "backoff_max": 3600, "no_retry_on": [], "on_lost": "retry",
+        "lost": 3},
         "on_failure": "dead", "notify": [], "log_max": 10_000_000, "queue": "default",
         "priority": 0, "version": 1, "rev": 1, "next_run_at": "2026-11-30T02:00:00Z", "last_run": None, "running": 0,
-        "dead": 0, "skipping": 0, "error": None, "tags": [], "note": None, "source": "cli",
+        "retrying": 0, "dead": 0, "skipping": 0, "error": None, "tags": [], "note": None, "source": "cli",
         "created_at": "2026-11-28T12:00:00Z",
     }  # fmt: skip
     return plain | changed
@@ -60,14 +62,22 @@ def job(number: int, name: str, **changed: Any) -> Json:
 def run(number: int, of: Json, **changed: Any) -> Json:
     """A run as the API shows it: succeeded, if nothing else is said."""
     plain: Json = {
-        "id": number, "key": f"{of['uid']}@{number}", "job_id": of["id"], "job": of["name"], "version": 1,
+        "id": number, "key": f"{of['uid']}@{number}", "job_id": of["id"], "job": of["name"],
+        "queue": of.get("queue", "default"), "version": 1, "edited": False,
         "trigger": "schedule", "scheduled_at": "2026-11-29T02:00:00Z", "due_at": "2026-11-29T02:00:00Z",
         "started_at": "2026-11-29T02:00:00.120Z", "finished_at": "2026-11-29T02:00:41.120Z", "state": "succeeded",
-        "outcome": "ok", "class": None, "reason": None, "attempt": 1, "max_attempts": 1, "replays": 0,
-        "retry_of": None, "error": None, "fingerprint": None, "fence": 1, "node": "h",
+        "outcome": "ok", "class": None, "reason": None, "attempt": 1, "uncounted": 0,
+        "max_attempts": 1, "replays": 0, "put_back": None, "retry_of": None, "error": None, "fingerprint": None,
+        "fence": 1, "node": "h",
         "lease_until": None, "exit_code": 0, "signal": None, "late": False, "coalesced": 0,
     }  # fmt: skip
     return plain | changed
+
+
+def work(of: Json, **changed: Any) -> Json:
+    """What a run of a job executes, as it is recorded."""
+    names = ("target", "stdin", "payload_ref", "env", "env_file", "user", "cwd", "version")
+    return {**{name: of[name] for name in names}, "edited": False} | changed
 
 
 def attempt(of: Json, **changed: Any) -> Json:
@@ -133,6 +143,8 @@ class FakeDaemon:
         self.runs: list[Json] = []
         self.ledger: list[Json] = []
         self.queues: list[Json] = [queue("default")]
+        self.works: dict[int, Json] = {}
+        """What runs execute, where it is not their job's definition."""
         self.keys: dict[str, Json] = {}
         """What was answered under an idempotency key."""
         self.events: list[Json] = []
@@ -255,8 +267,20 @@ def _page(items: list[Json], asked: Asked) -> Answer:
     )
 
 
+def _is(item: Json, word: str) -> bool:
+    """Whether it is in the state, or that holds beside its state."""
+    beside = {
+        "failed": (item["last_run"] or {}).get("state") in ("failed", "dead"),
+        "paused": item["suspended_by"] is not None,
+        "running": item["running"] > 0,
+        "parked": item["error"] is not None,
+    }
+    return item["state"] == word or bool(beside.get(word))
+
+
 def _jobs(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
-    found = [item for item in fake.jobs if asked.query.get("state") in (None, item["state"])]
+    words = asked.query.get("state", "").split(",")
+    found = [item for item in fake.jobs if words == [""] or any(_is(item, word) for word in words)]
     found = [item for item in found if "tag" not in asked.query or asked.query["tag"] in item["tags"]]
     return _page(sorted(found, key=lambda item: str(item["name"])), asked)
 
@@ -474,7 +498,7 @@ def _adhoc(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
 
 
 def _of_job(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
-    return _page([item for item in fake.runs if item["job_id"] == found["id"]], asked)
+    return _page([item for item in fake.runs if item["job_id"] == found["id"] and _in_state(item, asked)], asked)
 
 
 def _log(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
@@ -486,6 +510,11 @@ def _log(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
     if asked.query.get("follow") == "1":
         headers["Transfer-Encoding"] = "chunked"
     return Answer(200, data[begin:], headers)
+
+
+def _work(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
+    recorded = work(fake.find_job(str(found["job_id"])) or job(found["job_id"], found["job"]))
+    return Answer(200, fake.works.get(found["id"], {**recorded, "version": found["version"]}))
 
 
 def _cancel(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
@@ -507,7 +536,11 @@ def _events(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
 
 def _called(fake: FakeDaemon, asked: Asked) -> list[Json]:
     found = [item for item in fake.runs if asked.query.get("q", "") in item["job"]]
-    return [item for item in found if "state" not in asked.query or item["state"] in asked.query["state"].split(",")]
+    return [item for item in found if _in_state(item, asked)]
+
+
+def _in_state(item: Json, asked: Asked) -> bool:
+    return "state" not in asked.query or item["state"] in asked.query["state"].split(",")
 
 
 def _plain(make: Callable[[FakeDaemon, Asked], Answer]) -> Callable[..., Answer]:
@@ -532,6 +565,7 @@ _ROUTES: list[tuple[str, "re.Pattern[str]", Callable[..., Answer]]] = [
         ("POST", "/v1/runs", _adhoc),
         ("GET", "/v1/runs", _plain(lambda fake, asked: _page(_called(fake, asked), asked))),
         ("GET", "/v1/runs/([^/]+)", _one_run(lambda fake, asked, found: Answer(200, found))),
+        ("GET", "/v1/runs/([^/]+)/work", _one_run(_work)),
         ("GET", "/v1/runs/([^/]+)/attempts", _one_run(lambda fake, asked, found: _page([attempt(found)], asked))),
         ("POST", "/v1/runs/([^/]+)/cancel", _one_run(_cancel)),
         ("POST", "/v1/runs/([^/]+)/kill", _one_run(_cancel)),
