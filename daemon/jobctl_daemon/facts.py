@@ -72,8 +72,8 @@ class HealthDesk:
         return ClockReport(
             synchronised=synchronised(),
             generation=self.time.generation,
-            last_step=step and ClockStep(at_ms=step.to_ms, from_ms=step.from_ms, to_ms=step.to_ms),
-            last_down=down and Downtime(from_ms=down.from_ms, to_ms=down.to_ms, clean=down.clean),
+            last_step=None if step is None else ClockStep(at_ms=step.to_ms, from_ms=step.from_ms, to_ms=step.to_ms),
+            last_down=None if down is None else Downtime(from_ms=down.from_ms, to_ms=down.to_ms, clean=down.clean),
         )
 
     def _services(self) -> dict[str, ServiceBeat]:

@@ -19,6 +19,7 @@ def definition(
         "env_file": execution.env_file,
         "user": execution.user,
         "cwd": execution.cwd,
+        "path": execution.path,
         "umask": f"{execution.umask:03o}",
         "nice": execution.nice,
         "timeout": None if policies.timeout_ms is None else seconds(policies.timeout_ms),

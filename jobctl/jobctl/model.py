@@ -366,6 +366,8 @@ class Job(Fact, frozen=True):
     env_file: str | None
     user: str | None
     cwd: str | None
+    path: str | None
+    """PATH of its commands, unless `env` has one."""
     umask: str
     nice: int
     timeout: int | float | None
@@ -450,6 +452,22 @@ class Run(Fact, frozen=True):
     late: bool
     coalesced: int
     """How many further occurrences of one clock change, or of one backlog, this run stands for."""
+
+
+class RunWork(Fact, frozen=True):
+    """What a run executes."""
+
+    target: dict[str, Any]
+    stdin: str | None
+    payload_ref: str | None
+    env: dict[str, str]
+    env_file: str | None
+    user: str | None
+    cwd: str | None
+    version: int
+    """Of its job's definition."""
+    edited: bool
+    """A replay changed it for this once."""
 
 
 class Attempt(Fact, frozen=True):

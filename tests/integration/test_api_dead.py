@@ -206,6 +206,27 @@ async def test_an_edit_is_of_the_one_run_alone(api: World) -> None:
     assert (await api.ask("GET", "/v1/jobs/a")).json["target"] == {"command": ["/bin/echo", "hello"]}
 
 
+async def test_what_a_run_executes_can_be_read(api: World) -> None:
+    (run_id,) = await api.dead("a")
+    recorded = {"target": {"command": ["/bin/echo", "hello"]}, "stdin": None, "payload_ref": None, "env": {},
+                "env_file": None, "user": None, "cwd": None, "version": 1, "edited": False}  # fmt: skip
+    assert (await api.ask("GET", f"/v1/runs/{run_id}/work")).json == recorded
+    await api.ask("PATCH", "/v1/jobs/a", {"target": {"shell": "now"}})
+    assert (await api.ask("GET", f"/v1/runs/{run_id}/work")).json == recorded
+    edit = {"target": {"shell": "echo mended"}, "env": {"B": "2"}, "stdin": "in"}
+    await api.ask("POST", REPLAY, {"ids": [run_id], "edit": edit})
+    mended = {**recorded, **edit, "edited": True}
+    assert (await api.ask("GET", f"/v1/runs/{run_id}/work")).json == mended
+    claim = await api.claim(run_id)
+    await api.die(claim)
+    assert (await api.ask("GET", f"/v1/runs/{run_id}/work")).json == mended
+    await api.ask("POST", REPLAY, {"ids": [run_id], "current": True})
+    now = {**recorded, "target": {"shell": "now"}, "version": 2}
+    assert (await api.ask("GET", f"/v1/runs/{run_id}/work")).json == now
+    assert (await api.ask("GET", "/v1/runs/999/work")).status == 404
+    assert (await api.ask("GET", f"/v1/runs/{run_id}/work?x=1")).status == 422
+
+
 async def _running(api: World, run_id: int) -> Any:
     (claim,) = [one for one in await api.store.running() if one.run_id == run_id]
     return claim

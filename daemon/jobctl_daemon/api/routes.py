@@ -65,6 +65,7 @@ ROUTES: Final = (
     Route("POST", "/v1/runs", run.adhoc),
     Route("GET", "/v1/runs", runs.runs),
     Route("GET", "/v1/runs/{}", show.run),
+    Route("GET", "/v1/runs/{}/work", show.work),
     Route("GET", "/v1/runs/{}/attempts", show.attempts),
     Route("POST", "/v1/runs/{}/cancel", cancel.cancel),
     Route("POST", "/v1/runs/{}/kill", cancel.kill),

@@ -1,16 +1,17 @@
-"""GET /v1/jobs/{id}, /v1/runs/{id} and its attempts: one thing as it is now."""
+"""GET /v1/jobs/{id}, /v1/runs/{id}, its work and its attempts: one thing as it is now."""
 
 from typing import Annotated
 
 import msgspec
 from aiohttp.web_response import StreamResponse
 
-from jobctl.model import Run
+from jobctl.model import Run, RunWork
 from jobctl.states import ENDED
 from jobctl_daemon.api.answers import answer, answer_job, page
 from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.limits import WAIT_S_MAX
 from jobctl_daemon.api.queries import NoQuery, Paged, Query
+from jobctl_daemon.shown import shown_target
 
 
 class Wait(Query, frozen=True):
@@ -40,6 +41,26 @@ async def _ended(call: Call, wait_s: float) -> Run:
             left_s = max(0, until_ms - call.services.clock.boot_ms()) / 1000
             if run.state in ENDED or call.feed.closing or not await watch.news(left_s):
                 return run
+
+
+async def work(call: Call) -> StreamResponse:
+    """What the run executes: the definition of its version, or what a replay made of it."""
+    call.query(NoQuery)
+    store = call.services.store
+    run, execution = await store.run(call.caller, call.run_id), await store.work(call.caller, call.run_id)
+    return answer(
+        RunWork(
+            target=shown_target(execution),
+            stdin=execution.stdin,
+            payload_ref=execution.payload_ref,
+            env=execution.env,
+            env_file=execution.env_file,
+            user=execution.user,
+            cwd=execution.cwd,
+            version=run.version,
+            edited=run.edited,
+        )
+    )
 
 
 async def attempts(call: Call) -> StreamResponse:

@@ -56,7 +56,7 @@ def asked(spec: JobSpec, here: Circumstances) -> dict[str, Any]:
     after = None if plan.after_job is None else f"{_upstream(plan.after_job, here)}:{plan.after_on}"
     fields: dict[str, Any] = msgspec.to_builtins(definition(plan, spec.execution, rules, after))
     when: dict[str, Any] = msgspec.to_builtins(whole_schedule(plan, after))
-    del when["words"]
+    del when["words"], fields["path"]  # made here, never given
     if rules.misfire_within_ms == MISFIRE_WITHIN_MS[rules.misfire]:
         del fields["misfire_within"]
     for name in _following(rules):

@@ -147,7 +147,7 @@ The HTTP API
   GET    /v1/jobs/{id}/runs, /ledger, /next
   POST   /v1/runs                    a command once
   GET    /v1/runs, /v1/runs/{id}     ?wait=SECONDS
-  GET    /v1/runs/{id}/attempts, /log
+  GET    /v1/runs/{id}/work, /attempts, /log
   POST   /v1/runs/{id}/cancel, /kill, /retry
   GET    /v1/dead, /v1/dead/groups   list: job class fingerprint q since until limit cursor
   POST   /v1/dead/replay, /discard   by ids or the same filter; replay: Idempotency-Key

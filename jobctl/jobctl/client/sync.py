@@ -146,6 +146,10 @@ class Client:
         """The run; with `wait_s` as soon as it is final, or after so many seconds."""
         return self._get(f"/v1/runs/{_part(ident)}", {"wait": wait_s}, timeout_s=ANSWER_S + (wait_s or 0))
 
+    def work(self, ident: object) -> Json:
+        """What the run executes: target, stdin, env, cwd, user and their kin; `edited` when a replay changed it."""
+        return self._get(f"/v1/runs/{_part(ident)}/work")
+
     def attempts(self, ident: object) -> list[Json]:
         return list(self._items(f"/v1/runs/{_part(ident)}/attempts", {}, None))
 

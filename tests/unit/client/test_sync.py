@@ -18,6 +18,7 @@ CALLS: list[tuple[str, Callable[[Client], object], str, dict[str, str]]] = [
     ("job runs", lambda c: list(c.job_runs(1, limit=2, before="T")), "/v1/jobs/1/runs", {"limit": "2", "before": "T"}),
     ("runs", lambda c: list(c.runs(limit=2, owner="ana")), "/v1/runs", {"limit": "2", "owner": "ana"}),
     ("wait", lambda c: c.run(101, 5), "/v1/runs/101", {"wait": "5"}),
+    ("work", lambda c: c.work(101), "/v1/runs/101/work", {}),
     ("attempts", lambda c: c.attempts(101), "/v1/runs/101/attempts", {"limit": "1000"}),
     ("kill", lambda c: c.kill_run(101), "/v1/runs/101/kill", {}),
     ("cancel", lambda c: c.cancel_run(101, 2.5), "/v1/runs/101/cancel", {"grace": "2.5"}),
