@@ -104,27 +104,27 @@ def test_the_delay_grows_by_the_round_and_ends_with_a_start_that_went_well() -> 
 
     waits = []
     for _ in range(3):
-        waits.append(again.refused(1, "EAGAIN", clock.now_ms()) - began)
+        waits.append(again.refused(1, "EAGAIN") - began)
         clock.tick(10)
     assert set(waits) == {1_000}
     again.started()
     assert health.warnings
     clock.tick(1_000)
-    assert again.refused(1, "EAGAIN", clock.now_ms()) == clock.now_ms() + 2_000
+    assert again.refused(1, "EAGAIN") == clock.now_ms() + 2_000
     clock.tick(2_000)
     again.started()
     assert not health.warnings
-    assert again.refused(1, "EAGAIN", clock.now_ms()) == clock.now_ms() + 1_000
+    assert again.refused(1, "EAGAIN") == clock.now_ms() + 1_000
 
 
 def test_a_clock_that_is_set_back_does_not_put_off_what_was_refused() -> None:
     clock = ManualClock()
     again = StartAgain(Health(clock), clock)
-    again.refused(1, "EAGAIN", clock.now_ms())
+    again.refused(1, "EAGAIN")
     clock.tick(400)
     clock.step(-7_200_000)
 
-    assert again.refused(1, "EAGAIN", clock.now_ms()) == clock.now_ms() + 600
+    assert again.refused(1, "EAGAIN") == clock.now_ms() + 600
 
 
 async def test_a_runner_that_goes_before_it_has_told_what_it_holds_is_not_kept(tmp_path: Path) -> None:

@@ -23,15 +23,15 @@ class StartAgain:
         self._delay_ms = 0
         self._until_boot_ms = 0
 
-    def refused(self, count: int, why: str, now_ms: int) -> int:
-        """The wall instant at which the refused starts are due again."""
+    def refused(self, count: int, why: str) -> int:
+        """The wall instant at which the refused starts are due again: never before the round is over."""
         boot_ms = self._clock.boot_ms()
         if boot_ms >= self._until_boot_ms:
             self._delay_ms = min(max(self._delay_ms * 2, _DELAY_MS_MIN), _DELAY_MS_MAX)
             self._until_boot_ms = boot_ms + self._delay_ms
             structlog.get_logger().warning("runs.start_refused", count=count, why=why, again_ms=self._delay_ms)
         self._health.warnings[_TOPIC] = f"commands cannot be started now: {why}"
-        return now_ms + self._until_boot_ms - boot_ms
+        return self._clock.now_ms() + self._until_boot_ms - boot_ms
 
     def started(self) -> None:
         """A start went well; after the round of refusals that means that the lack is over."""

@@ -101,7 +101,7 @@ class Collect:
         now_ms = self._clock.now_ms()
         why = next(reversed(refused.values())).why
         claims = [(report.run_id, report.fence) for report in refused.values()]
-        await self._store.unclaim(claims, self._again.refused(len(claims), why, now_ms), now_ms, why)
+        await self._store.unclaim(claims, self._again.refused(len(claims), why), now_ms, why)
         for attempt in refused:
             self._refused.pop(attempt)
         self._pool.settle(refused)

@@ -133,7 +133,7 @@ class Dispatch:
         if failed:
             await self._ending.record(failed, now_ms)
         if refused:
-            await self._store.unclaim(refused, self._again.refused(len(refused), why, now_ms), now_ms, why)
+            await self._store.unclaim(refused, self._again.refused(len(refused), why), now_ms, why)
 
     def _start(self, claim: Claim) -> None:
         """Hands one claim to a runner. OSError and `Unavailable`: not now; anything else: never."""
