@@ -115,6 +115,19 @@ def test_a_timeout_is_retried_and_a_cancelled_retry_is_not(daemon: RealDaemon) -
     assert daemon.finished(waiting)["state"] == "cancelled"
 
 
+def test_what_an_attempt_left_running_is_gone_before_the_next_one(daemon: RealDaemon, tmp_path: Path) -> None:
+    look = f"for pid in $(cat {tmp_path}/pids 2>/dev/null); do cut -d' ' -f3 /proc/$pid/stat 2>/dev/null; done"
+    command = f"{look}; sleep 300 & echo $! >> {tmp_path}/pids; exit 1"
+    daemon.add("untidy", command, retry={"max": 2, "backoff": 0.1})
+    run = daemon.finished(daemon.triggered("untidy"))
+    left = [attempt["left_behind"] for attempt in daemon.client.attempts(run["id"])]
+    kill(left[-1][0])
+    seen = b"".join(daemon.client.log(run["id"], attempt=number).read() for number in (1, 2, 3))
+
+    assert [len(pids) for pids in left] == [1, 1, 1]
+    assert set(seen.split()) <= {b"Z"}  # dead, and perhaps not yet buried by their new parent
+
+
 def test_attempts_and_instants_outlive_every_restart(daemon: RealDaemon, marks: Marks) -> None:
     retry = {"max": 3, "backoff": 3, "backoff_max": 3}
     daemon.add("restarted", f"{marks.line('start')}; exit 1", retry=retry)
