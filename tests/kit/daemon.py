@@ -112,12 +112,11 @@ class RealDaemon:
         """Ends commands, daemon and runners, by their ids."""
         if self.process is not None:
             self.program = ["-m", "jobctl_daemon"]
-            if self.process.poll() is not None:  # a test that left it dead may have left commands to it
-                self.start()
-            self._end_commands()
             try:
+                self.up()  # a test that left it dead may have left commands to it
+                self._end_commands()
                 self.stop()
-            except subprocess.TimeoutExpired:
+            except BaseException:
                 self.kill9()
                 raise
         for pid in self._runners:
