@@ -40,6 +40,7 @@ class JobFilter(Row, frozen=True):
     """Which jobs: every set field must match. `q` is a part of the name."""
 
     states: tuple[str, ...] = ()
+    """Words of a job's state. Failed, paused, running and parked also find jobs of which that holds beside it."""
     queue: str | None = None
     owner: str | None = None
     q: str | None = None
@@ -372,6 +373,7 @@ class Counts(Row, frozen=True):
 
     jobs: int
     paused: int
+    """Jobs that are held: by their own pause, their queue's, the daemon's."""
     parked: int
     failed: int
     """Jobs whose last finished run did not succeed."""

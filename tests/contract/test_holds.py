@@ -9,7 +9,7 @@ import pytest
 from jobctl.errors import Conflict
 from jobctl.model import ScheduleSpec
 from jobctl.states import Misfire, Overlap, RunState, SkipReason
-from jobctl_daemon.rows import Pause, Resumption
+from jobctl_daemon.rows import JobFilter, Pause, Resumption
 from kit.stores import ADA, BOB, DAY, MINUTE, ROOT, T0, Rig, new_run, spec
 
 KINDS = ("job", "queue", "daemon")
@@ -140,11 +140,23 @@ async def test_boot_jobs_of_a_paused_daemon_do_not_start(rig: Rig) -> None:
     assert len(await rig.store.started_jobs("boot")) == 1
 
 
-async def test_only_jobs_that_are_paused_themselves_are_counted_as_paused(rig: Rig) -> None:
+async def test_jobs_are_counted_as_paused_and_found_so_whatever_pause_holds_them(rig: Rig) -> None:
     job, _ = await rig.add(), await rig.add(spec("other"))
+
+    async def paused() -> int:
+        found = [len((await rig.store.jobs(owner, JobFilter(states=("paused",))))[0]) for owner in (ADA, ROOT)]
+        counts = [(await rig.store.counts(owner, T0)).paused for owner in (ADA, None)]
+        assert counts == found
+        return counts[1]
+
     await rig.pause(job.id)
+    assert await paused() == 1
     await rig.hold("daemon", job.id)
-    assert (await rig.store.counts(None, T0)).paused == 1
+    assert await paused() == 2
+    await rig.let_go("daemon", job.id)
+    assert await paused() == 1
+    await rig.resume(job.id)
+    assert await paused() == 0
 
 
 # ── until ──────────────────────────────────────────────

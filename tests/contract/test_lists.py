@@ -85,6 +85,20 @@ async def test_jobs_are_filtered_by_state_part_of_name_tag_source_and_queue(rig:
         assert await every_job(rig, wanted) == names, wanted
 
 
+async def test_failing_jobs_are_found_and_counted_whatever_else_they_are(rig: Rig) -> None:
+    for name, at_ms in (("failed", None), ("once", T0), ("paused", None), ("running", None), ("well", None)):
+        job = await rig.add(spec(name, at_ms=at_ms))
+        await rig.finished(job.id, T0, state=RunState.SUCCEEDED if name == "well" else RunState.FAILED)
+        if name == "paused":
+            await rig.pause(job.id)
+        if name == "running":
+            await rig.claimed(job.id, T0 - 1)
+    assert await every_job(rig, JobFilter(states=("failed",))) == ["failed", "once", "paused", "running"]
+    assert await every_job(rig, JobFilter(states=("failed", "ok"))) == ["failed", "once", "paused", "running", "well"]
+    assert await every_job(rig, JobFilter(states=("running",))) == ["running"]
+    assert (await rig.store.counts(ADA, T0)).failed == 4
+
+
 async def test_one_shots_that_are_done_are_listed_only_when_asked_for(rig: Rig) -> None:
     job = await rig.add(spec("once", at_ms=T0))
     assert await every_job(rig, JobFilter()) == ["once"]

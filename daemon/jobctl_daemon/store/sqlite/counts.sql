@@ -1,27 +1,33 @@
 -- name: jobs
--- Live jobs, and how many of them are paused, parked or failing; each from its own small index.
+-- Live jobs, and how many of them are held by whatever pause, parked or failing; each from its own small index. Lists
+-- of jobs (job_lists) find as many.
 SELECT
     (SELECT count(*) FROM jobs WHERE deleted_ms IS NULL AND hidden = 0 AND done = 0),
-    (SELECT count(*) FROM jobs WHERE deleted_ms IS NULL AND hidden = 0 AND paused = 1),
+    (SELECT count(*) FROM jobs INDEXED BY jobs_suspended
+     WHERE deleted_ms IS NULL AND hidden = 0 AND done = 0 AND suspended = 1
+     AND (paused = 1 OR resuming IS NULL)),
     (SELECT count(*) FROM cursors WHERE error IS NOT NULL),
     (SELECT count(*) FROM last_runs WHERE failing = 1),
     (SELECT count(*) FROM streaks WHERE skips >= :skips),
-    (SELECT count(*) FROM jobs WHERE deleted_ms IS NULL AND hidden = 0 AND paused = 1 AND quarantined = 1),
+    (SELECT count(*) FROM jobs INDEXED BY jobs_suspended
+     WHERE deleted_ms IS NULL AND hidden = 0 AND done = 0 AND suspended = 1
+     AND paused = 1 AND quarantined = 1),
     (SELECT count(*) FROM jobs WHERE deleted_ms IS NULL AND hidden = 0 AND done = 0 AND told = 0);
 
 -- name: jobs_of_owner
 -- The same, of one owner.
 SELECT
     (SELECT count(*) FROM jobs WHERE owner_id = :owner_id AND deleted_ms IS NULL AND hidden = 0 AND done = 0),
-    (SELECT count(*) FROM jobs WHERE owner_id = :owner_id AND deleted_ms IS NULL AND hidden = 0 AND paused = 1),
+    (SELECT count(*) FROM jobs INDEXED BY jobs_suspended
+     WHERE owner_id = :owner_id AND deleted_ms IS NULL AND hidden = 0 AND done = 0 AND suspended = 1 AND (paused = 1 OR resuming IS NULL)),
     (SELECT count(*) FROM cursors c CROSS JOIN jobs j ON j.id = c.job_id
      WHERE c.error IS NOT NULL AND j.owner_id = :owner_id),
     (SELECT count(*) FROM last_runs l CROSS JOIN jobs j ON j.id = l.job_id
      WHERE l.failing = 1 AND j.owner_id = :owner_id),
     (SELECT count(*) FROM streaks s CROSS JOIN jobs j ON j.id = s.job_id
      WHERE s.skips >= :skips AND j.owner_id = :owner_id),
-    (SELECT count(*) FROM jobs WHERE owner_id = :owner_id AND deleted_ms IS NULL AND hidden = 0 AND paused = 1
-     AND quarantined = 1),
+    (SELECT count(*) FROM jobs INDEXED BY jobs_suspended
+     WHERE owner_id = :owner_id AND deleted_ms IS NULL AND hidden = 0 AND done = 0 AND suspended = 1 AND paused = 1 AND quarantined = 1),
     (SELECT count(*) FROM jobs WHERE owner_id = :owner_id AND deleted_ms IS NULL AND hidden = 0 AND done = 0
      AND told = 0);
 

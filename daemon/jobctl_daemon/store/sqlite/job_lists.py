@@ -11,6 +11,8 @@ from jobctl_daemon.store.sqlite.statements import load
 SQL = load("job_lists")
 
 _BEFORE_ALL: Final = ("", 0)
+#: What may hold of a job whose state is another word.
+_BESIDE: Final = ("failed", "paused", "running", "parked")
 #: What an edit begins with where the schedule cannot be read.
 _BY_HAND: Final = ScheduleSpec(timezone="UTC")
 
@@ -56,6 +58,7 @@ def _parameters(wanted: JobFilter, owner_id: int | None) -> dict[str, object]:
         "id": job_id,
         "done": wanted.done or "done" in wanted.states,
         "states": columns.text(wanted.states) if wanted.states else None,
+        **{word: word in wanted.states for word in _BESIDE},
         "queue": wanted.queue,
         "source": wanted.source,
         "owner": wanted.owner,

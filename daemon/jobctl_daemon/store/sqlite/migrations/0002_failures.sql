@@ -17,6 +17,9 @@ ALTER TABLE jobs ADD COLUMN told INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1
 UPDATE jobs SET suspended = paused, suspended_since = paused_since,
                 suspended_why = CASE WHEN paused = 1 THEN 'the job was paused' END;
 
+DROP INDEX jobs_paused;
+CREATE INDEX jobs_suspended ON jobs (owner_id, paused, quarantined, resuming)
+    WHERE deleted_ms IS NULL AND hidden = 0 AND done = 0 AND suspended = 1;
 CREATE INDEX jobs_resuming ON jobs (id) WHERE resuming IS NOT NULL;
 CREATE INDEX jobs_queue ON jobs (queue, id) WHERE deleted_ms IS NULL;
 CREATE INDEX jobs_untold ON jobs (owner_id) WHERE deleted_ms IS NULL AND hidden = 0 AND done = 0 AND told = 0;
