@@ -89,6 +89,15 @@ class DueJob(Row, frozen=True):
     """How often the clock was set back: part of the keys of times that are lived again."""
     unreadable: str | None = None
     """What is wrong with its stored definition: it is to be parked."""
+    skip_until_ms: int | None = None
+    """Up to here somebody asked to leave its occurrences out; it may have passed."""
+    left_out: tuple[tuple[int, int], ...] = ()
+    """Ranges after `handled_ms` that have their rows: they were left out while something held the job."""
+
+    def skips_after(self, now_ms: int) -> int | None:
+        """Up to where occurrences to come are left out; None: none are."""
+        until_ms = self.skip_until_ms
+        return until_ms if until_ms is not None and until_ms > now_ms else None
 
 
 class NewRun(Row, frozen=True):
@@ -131,6 +140,27 @@ class Expansion(Row, frozen=True):
     skips: tuple[LedgerRow, ...]
     next_ms: int | None
     handled_ms: int
+    skip_until_ms: int | None = None
+    """Up to where occurrences to come stay left out."""
+
+
+class Amendment(Row, frozen=True):
+    """A row of occurrences that were left out, shortened to those up to `to_ms`; `count` 0: none, so the row goes."""
+
+    from_ms: int
+    key: str
+    to_ms: int
+    count: int
+
+
+class Unskip(Row, frozen=True):
+    """The decision that occurrences to come are not left out after all: what is left of the rows, and the cursor."""
+
+    job_id: int
+    revision: int
+    amended: tuple[Amendment, ...]
+    next_ms: int | None
+    handled_ms: int
 
 
 class Resumption(Row, frozen=True):
@@ -157,9 +187,13 @@ class Edit(Row, frozen=True):
     priority: int
     schedule_changed: bool
     execution_changed: bool
-    missed: LedgerRow | None = None
-    """Occurrences of the old schedule up to now that have no row yet."""
+    rows: tuple[LedgerRow, ...] = ()
+    """Occurrences of the old schedule up to now that have no row yet, and of the new one that stay left out."""
+    amended: tuple[Amendment, ...] = ()
+    """Rows of the old one that were left out beyond now."""
     next_ms: int | None = None
+    handled_ms: int = 0
+    skip_until_ms: int | None = None
     revision: int | None = None
     """Of the cursor from which these two were decided; None: whatever it is."""
 

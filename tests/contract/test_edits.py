@@ -1,5 +1,6 @@
 """Changed definitions, and occurrences to come that are left out: no surprise fires, and nothing is without a row."""
 
+import itertools
 from typing import Any
 
 import msgspec
@@ -7,8 +8,9 @@ import pytest
 
 from jobctl.errors import Conflict, NotFound
 from jobctl.model import Execution, ScheduleSpec
-from jobctl.states import After, Overlap, RunState, SkipReason
-from jobctl_daemon.decide.skip import skip
+from jobctl.states import After, Misfire, Overlap, RunState, SkipReason
+from jobctl_daemon.decide.due import expand
+from jobctl_daemon.decide.skip import skip, unskip
 from jobctl_daemon.rows import Caller, LedgerRow
 from jobctl_daemon.schedules import schedule_of
 from kit.stores import ADA, BOB, DAY, MINUTE, ROOT, T0, Rig, expansion, request, spec
@@ -359,6 +361,16 @@ async def test_more_may_be_left_out_after_those(rig: Rig) -> None:
     await skip_next(rig, job.id)
     assert (await skip_next(rig, job.id)).next_run_at == "2027-01-15T08:03:00Z"
     assert [row.count for row in await ledger(rig, job.id)] == [1, 1]
+    assert (await rig.cursor(job.id)).skip_until_ms == T0 + 2 * MINUTE
+
+
+async def test_a_skip_is_over_with_the_first_time_after_it(rig: Rig) -> None:
+    job = await rig.add(next_ms=T0 + MINUTE)
+    await skip_next(rig, job.id)
+    rig.now_ms = T0 + 2 * MINUTE
+    cursor = await rig.cursor(job.id)
+    await rig.expand(expand(cursor, schedule_of(cursor.schedule), rig.now_ms))
+    assert (await rig.cursor(job.id)).skip_until_ms is None
 
 
 async def test_a_skip_decided_from_a_cursor_that_moved_meanwhile_is_refused(rig: Rig) -> None:
@@ -372,12 +384,134 @@ async def test_a_skip_decided_from_a_cursor_that_moved_meanwhile_is_refused(rig:
     assert (await rig.cursor(job.id)).next_ms == T0 + MINUTE
 
 
-async def test_a_paused_job_has_nothing_to_skip(rig: Rig) -> None:
+@pytest.mark.parametrize("what", ["job", "queue", "daemon"])
+@pytest.mark.parametrize("catch_up", [False, True])
+async def test_a_job_that_is_held_leaves_out_what_it_is_asked_to(rig: Rig, what: str, catch_up: bool) -> None:
+    job = await rig.add(spec(misfire=Misfire.ALL), next_ms=T0 + MINUTE)
+    await rig.hold(what, job.id)
+    rig.now_ms = T0 + 2 * MINUTE
+    shown = await skip_next(rig, job.id, 3)
+    assert (shown.state, shown.next_run_at) == ("paused", None)
+    cursor = await rig.cursor(job.id)
+    assert (cursor.next_ms, cursor.handled_ms, cursor.skip_until_ms) == (None, T0, T0 + 5 * MINUTE)
+    assert cursor.left_out == ((T0 + 3 * MINUTE, T0 + 5 * MINUTE),)
+    rig.now_ms = T0 + 4 * MINUTE + 1
+    await rig.let_go(what, job.id, catch_up=catch_up)
+    assert (await rig.store.job(ADA, "backup")).next_run_at == "2027-01-15T08:06:00Z"
+    missed = [(row.from_ms, row.to_ms, row.count) for row in await ledger(rig, job.id) if row.reason == "paused"]
+    assert missed == ([] if catch_up else [(T0 + MINUTE, T0 + 2 * MINUTE, 2)])
+    assert len(await rig.runs()) == (2 if catch_up else 0)
+    assert await once_each(rig, job.id) == [1, 1, 3] if catch_up else [2, 3]
+
+
+async def once_each(rig: Rig, job_id: int) -> list[int]:
+    """How many occurrences each row has; none has two rows."""
+    rows = await ledger(rig, job_id)
+    assert all(one.to_ms < other.from_ms for one, other in itertools.pairwise(rows))
+    return [row.count for row in rows]
+
+
+async def test_a_parked_job_waits_for_nothing_that_could_be_left_out(rig: Rig) -> None:
     job = await rig.add()
-    await rig.pause(job.id)
-    with pytest.raises(Conflict, match="paused"):
-        await skip_next(rig, job.id)
+    cursor = await rig.cursor(job.id)
+    await rig.store.park(job.id, cursor.revision, "no such zone", T0)
+    row = LedgerRow(job_id=job.id, key="r:1:1", from_ms=1, to_ms=1, count=1, run_id=None, reason=SkipReason.ASKED,
+                    detail="x", at_ms=T0)  # fmt: skip
+    with pytest.raises(Conflict):
+        await rig.store.skip_next(ADA, job.id, row, (await rig.cursor(job.id)).revision, None, T0)
     assert await ledger(rig, job.id) == []
+
+
+@pytest.mark.parametrize("change", [{"jitter_ms": 1000}, {"cron": "*/2 * * * *"}, {"timezone": "Asia/Tokyo"}])
+async def test_what_was_left_out_stays_so_over_an_edit(rig: Rig, change: dict[str, Any]) -> None:
+    job = await rig.add(next_ms=T0 + MINUTE)
+    await skip_next(rig, job.id, 4)
+    rig.now_ms = T0 + 2 * MINUTE + 1
+    new = msgspec.structs.replace((spec()).schedule, **change)
+    edited = await rig.edit(job.id, schedule=new)
+    following = schedule_of(new).next_after(T0 + 4 * MINUTE)
+    assert following is not None
+    assert (await rig.cursor(job.id)).next_ms == following.at_ms
+    assert edited.next_run_at is not None
+    rows = await ledger(rig, job.id)
+    assert {row.reason for row in rows} == {SkipReason.ASKED}
+    assert {row.detail for row in rows} == {"skipped by ada"}
+    assert await once_each(rig, job.id) == ([2, 1] if "cron" in change else [2, 2])
+
+
+async def test_what_is_ahead_of_a_skip_is_taken_back(rig: Rig) -> None:
+    job = await rig.add(next_ms=T0 + MINUTE)
+    await skip_next(rig, job.id, 3)
+    await skip_next(rig, job.id, 2)
+    rig.now_ms = T0 + 2 * MINUTE + 1
+    shown = await take_back(rig, job.id)
+    assert shown.next_run_at == "2027-01-15T08:03:00Z"
+    (row,) = await ledger(rig, job.id)
+    assert (row.from_ms, row.to_ms, row.count, row.detail) == (T0 + MINUTE, T0 + 2 * MINUTE, 2, "skipped by ada")
+    cursor = await rig.cursor(job.id)
+    assert (cursor.handled_ms, cursor.skip_until_ms) == (rig.now_ms, None)
+    event = rig.events[-1]
+    assert (event.kind, event.job_id, event.data) == ("job.unskipped", job.id, {"name": "backup", "by": "ada"})
+    rig.now_ms = T0 + 3 * MINUTE
+    assert len(await rig.scheduled(job.id, T0 + 3 * MINUTE, next_ms=T0 + 4 * MINUTE)) == 1
+    await skip_next(rig, job.id, 2)
+    assert await once_each(rig, job.id) == [2, 1, 2]
+
+
+async def take_back(rig: Rig, job_id: int, owner: Caller = ADA) -> Any:
+    cursor = await rig.cursor(job_id)
+    asked = await rig.store.left_out(ROOT, job_id, rig.now_ms)
+    decided = unskip(cursor, schedule_of(cursor.schedule), asked, rig.now_ms)
+    assert decided is not None
+    return await rig.store.unskip(owner, decided, rig.now_ms)
+
+
+async def test_a_job_that_is_held_counts_again_what_it_misses_when_a_skip_is_taken_back(rig: Rig) -> None:
+    job = await rig.add(next_ms=T0 + MINUTE)
+    await skip_next(rig, job.id, 4)
+    await rig.pause(job.id)
+    rig.now_ms = T0 + 2 * MINUTE
+    assert (await take_back(rig, job.id)).next_run_at is None
+    rig.now_ms = T0 + 3 * MINUTE
+    await rig.resume(job.id)
+    assert (await rig.store.job(ADA, "backup")).next_run_at == "2027-01-15T08:04:00Z"
+    assert [(row.count, row.reason) for row in await ledger(rig, job.id)] == [
+        (2, SkipReason.ASKED), (1, SkipReason.PAUSED),
+    ]  # fmt: skip
+
+
+async def test_a_one_shot_that_was_done_with_its_skip_comes_back(rig: Rig) -> None:
+    job = await rig.add(spec(at_ms=T0 + DAY), next_ms=T0 + DAY)
+    await skip_next(rig, job.id)
+    other = await rig.add()
+    with pytest.raises(Conflict, match="backup"):
+        await take_back(rig, job.id)
+    await rig.edit(other.id, name="other")
+    shown = await take_back(rig, job.id)
+    assert (shown.state, shown.next_run_at) == ("ok", "2027-01-16T08:00:00Z")
+    assert await rig.store.ledger(ADA, job.id, 0, T0 + DAY, 10) == []
+
+
+async def test_a_take_back_decided_from_a_cursor_that_moved_meanwhile_is_refused(rig: Rig) -> None:
+    job = await rig.add(next_ms=T0 + MINUTE)
+    await skip_next(rig, job.id)
+    cursor = await rig.cursor(job.id)
+    decided = unskip(cursor, schedule_of(cursor.schedule), await rig.store.left_out(ADA, job.id, T0), T0)
+    assert decided is not None
+    await skip_next(rig, job.id)
+    with pytest.raises(Conflict):
+        await rig.store.unskip(ADA, decided, T0)
+    assert [row.count for row in await ledger(rig, job.id)] == [1, 1]
+    assert "job.unskipped" not in rig.kinds()
+
+
+async def test_a_job_of_others_is_not_unskipped(rig: Rig) -> None:
+    job = await rig.add(next_ms=T0 + MINUTE)
+    await skip_next(rig, job.id)
+    with pytest.raises(NotFound):
+        await take_back(rig, job.id, owner=BOB)
+    with pytest.raises(NotFound):
+        await rig.store.left_out(BOB, job.id, T0)
 
 
 async def test_a_one_shot_whose_time_is_left_out_is_done(rig: Rig) -> None:

@@ -153,14 +153,40 @@ async def test_an_occurrence_that_becomes_due_during_an_edit_is_accounted_for_on
     assert run["state"] == "superseded"
 
 
-async def test_a_skip_of_the_old_schedule_says_nothing_about_the_new_one(api: World) -> None:
+@pytest.mark.parametrize(
+    ("schedule", "first", "rows"),
+    [
+        ({**HOURLY, "jitter": 1}, "2027-01-15T14:00:00Z", [("asked", "2027-01-15T09:00:00Z", 5)]),
+        ({"cron": "30 * * * *"}, "2027-01-15T13:30:00Z", [("asked", "2027-01-15T08:30:00Z", 5)]),
+        ({"cron": "0 0 * * *"}, "2027-01-16T00:00:00Z", []),
+    ],
+)
+async def test_a_skip_holds_through_edits(api: World, schedule: Any, first: str, rows: list[Any]) -> None:
     await api.add(schedule=HOURLY)
     await api.ask("POST", "/v1/jobs/greet/skip", {"count": 5})
-    edited = (await api.ask("PATCH", "/v1/jobs/greet", {"schedule": {"cron": "30 * * * *"}})).json
-    assert edited["next_run_at"] == "2027-01-15T08:30:00Z"
-    assert (await api.ask("POST", "/v1/jobs/greet/skip")).json["next_run_at"] == "2027-01-15T09:30:00Z"
+    shown = (await api.ask("PATCH", "/v1/jobs/greet?dry_run=1", {"schedule": schedule})).json
+    edited = (await api.ask("PATCH", "/v1/jobs/greet", {"schedule": schedule})).json
+    assert edited["next_run_at"] == first
+    assert shown["job"] == edited
+    assert shown["before"]["items"][0]["at"] == "2027-01-15T14:00:00Z"
+    assert shown["preview"]["items"][0]["at"] == first
+    assert (await api.ask("GET", "/v1/jobs/greet/next")).json["items"] == shown["preview"]["items"] + (
+        (await api.ask("GET", "/v1/jobs/greet/next?n=5")).json["items"][3:]
+    )
+    assert await ledger(api) == rows
+
+
+async def test_a_skip_holds_through_an_edit_and_a_pause(api: World) -> None:
+    await api.add(schedule=HOURLY)
+    await api.ask("POST", "/v1/jobs/greet/skip", {"count": 5})
+    await api.ask("PATCH", "/v1/jobs/greet", {"schedule": {"cron": "30 * * * *"}})
+    assert (await api.ask("POST", "/v1/jobs/greet/skip")).json["next_run_at"] == "2027-01-15T14:30:00Z"
     await api.ask("POST", "/v1/jobs/greet/pause")
-    assert (await api.ask("POST", "/v1/jobs/greet/resume")).json["next_run_at"] == "2027-01-15T09:30:00Z"
+    await api.ask("PATCH", "/v1/jobs/greet", {"schedule": {"cron": "0,30 * * * *"}})
+    shown = (await api.ask("GET", "/v1/jobs/greet/next")).json["items"][0]["at"]
+    resumed = (await api.ask("POST", "/v1/jobs/greet/resume")).json["next_run_at"]
+    assert (shown, resumed) == ("2027-01-15T14:00:00Z", "2027-01-15T14:00:00Z")
+    assert sum(count for _, _, count in await ledger(api)) == 11
 
 
 async def test_a_one_shot_that_is_done_comes_back_with_a_new_time(api: World) -> None:

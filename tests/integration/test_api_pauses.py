@@ -104,17 +104,49 @@ async def test_without_a_time_to_come_there_is_nothing_to_leave_out(api: World, 
     assert await ledger(api) == []
 
 
-async def test_a_paused_job_has_nothing_to_leave_out(api: World) -> None:
+@pytest.mark.parametrize("path", ["/v1/jobs/greet", "/v1/queues/default", "/v1/daemon"])
+async def test_what_is_left_out_of_a_job_that_is_held_does_not_run_when_it_goes_on(api: World, path: str) -> None:
+    await api.add(schedule=HOURLY, misfire="all")
+    await api.ask("POST", f"{path}/pause")
+    api.clock.tick(HOUR + 1000)
+    skipped = await api.ask("POST", "/v1/jobs/greet/skip", {"count": 2})
+    assert (skipped.status, skipped.json["state"], skipped.json["next_run_at"]) == (200, "paused", None)
+    assert (await api.ask("GET", "/v1/jobs/greet/next?n=1")).json["items"][0]["at"] == "2027-01-15T12:00:00Z"
+    api.clock.tick(HOUR)
+    await api.ask("POST", f"{path}/resume", {"catch_up": True})
+    await resuming.settle(api.store, api.clock.now_ms())
+    assert (await api.ask("GET", "/v1/jobs/greet")).json["next_run_at"] == "2027-01-15T12:00:00Z"
+    (run,) = (await api.ask("GET", "/v1/jobs/greet/runs")).json["items"]
+    assert run["scheduled_at"] == "2027-01-15T09:00:00Z"
+    assert await ledger(api) == [(None, "2027-01-15T09:00:00Z", 1), ("asked", "2027-01-15T10:00:00Z", 2)]
+
+
+async def test_what_is_left_out_is_taken_back(api: World) -> None:
     await api.add(schedule=HOURLY)
-    await api.ask("POST", "/v1/jobs/greet/pause")
-    answer = await api.ask("POST", "/v1/jobs/greet/skip")
-    assert (answer.status, answer.json["code"]) == (409, "conflict")
-    assert "resume" in answer.json["hint"]
+    refused = await api.ask("POST", "/v1/jobs/greet/skip", {"count": 0})
+    assert (refused.status, refused.json["code"]) == (409, "conflict")
+    await api.ask("POST", "/v1/jobs/greet/skip", {"count": 3})
+    api.clock.tick(HOUR)
+    back = await api.ask("POST", "/v1/jobs/greet/skip", {"count": 0})
+    assert (back.status, back.json["next_run_at"]) == (200, "2027-01-15T10:00:00Z")
+    assert await ledger(api) == [("asked", "2027-01-15T09:00:00Z", 1)]
+    assert (await api.ask("GET", "/v1/jobs/greet/next?n=1")).json["items"][0]["at"] == "2027-01-15T10:00:00Z"
+    assert (await api.ask("POST", "/v1/jobs/greet/skip", {"count": 0})).status == 409
+    assert (await api.ask("POST", "/v1/jobs/nobody/skip", {"count": 0})).status == 404
+
+
+async def test_the_next_times_begin_behind_what_is_left_out(api: World) -> None:
+    await api.add(schedule=HOURLY)
+    job = (await api.ask("POST", "/v1/jobs/greet/skip", {"count": 3})).json
+    coming = (await api.ask("GET", "/v1/jobs/greet/next?n=2")).json["items"]
+    assert [item["at"] for item in coming] == [job["next_run_at"], "2027-01-15T13:00:00Z"]
+    asked = (await api.ask("GET", "/v1/jobs/greet/next?n=1&from=2027-01-15T08:00:00Z")).json["items"]
+    assert asked[0]["at"] == "2027-01-15T09:00:00Z"
 
 
 @pytest.mark.parametrize(
     ("body", "field"),
-    [({"count": 0}, "count"), ({"count": -1}, "count"), ({"count": 101}, "count"), ({"count": 10**30}, "count"),
+    [({"count": -1}, "count"), ({"count": 101}, "count"), ({"count": 10**30}, "count"),
      ({"count": 1.5}, None), ({"count": "2"}, None), ({"why": "x" * 1001}, "why"), ({"why": "a\0b"}, "why"),
      ({"n": 1}, None), ([], None)],
 )  # fmt: skip

@@ -60,6 +60,9 @@ _ALWAYS: Final = {
     "a job that is held, done or deleted waits for no instant": """
         SELECT j.id, c.next_nominal FROM jobs j JOIN cursors c ON c.job_id = j.id
         WHERE c.next_nominal IS NOT NULL AND (j.suspended = 1 OR j.done = 1 OR j.deleted_ms IS NOT NULL)""",
+    "a job that nothing holds waits for nothing that is left out": """
+        SELECT j.id, c.next_nominal, c.handled_ms, c.skip_until FROM jobs j JOIN cursors c ON c.job_id = j.id
+        WHERE j.suspended = 0 AND (c.skip_until > c.handled_ms OR c.skip_until >= c.next_nominal)""",
     "only a job that is paused is quarantined": """
         SELECT id FROM jobs WHERE deleted_ms IS NULL AND quarantined = 1 AND paused = 0 AND suspended = 0""",
     "a job has at most a hundred dead letters": """

@@ -302,7 +302,9 @@ class Rig:
         cursor, old = await self.cursor(job_id), await self.store.spec(ROOT, job_id)
         new = msgspec.structs.replace(old, **changes)
         rev = (await self.store.job(ROOT, str(job_id))).rev
-        return edit.edit(cursor, old, new, rev, schedule_of(old.schedule), schedule_of(new.schedule), self.now_ms)
+        asked = await self.store.left_out(ROOT, job_id, self.now_ms)
+        was, becomes = schedule_of(old.schedule), schedule_of(new.schedule)
+        return edit.edit(cursor, old, new, rev, was, becomes, self.now_ms, asked)
 
     async def edit(self, job_id: int, **changes: Any) -> Job:
         return await self.store.edit_job(ROOT, await self.edited(job_id, **changes), self.now_ms)

@@ -1,6 +1,7 @@
 """PATCH /v1/jobs/{id}: a changed definition, with nothing that fires by surprise."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,13 +17,13 @@ from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.definitions import after_shown, checked, circumstances, holder_of, with_upstream
 from jobctl_daemon.api.dry import as_edited
 from jobctl_daemon.api.limits import PREVIEWED
-from jobctl_daemon.api.next import foretold
+from jobctl_daemon.api.next import begins, foretold
 from jobctl_daemon.api.queries import Query
 from jobctl_daemon.api.queues import pause_over
 from jobctl_daemon.decide.edit import edit as decided
 from jobctl_daemon.decide.pause import resumption
 from jobctl_daemon.drafts import Checked, Circumstances, changes, checked_edit, merged
-from jobctl_daemon.rows import DueJob, Edit
+from jobctl_daemon.rows import DueJob, Edit, LedgerRow
 from jobctl_daemon.schedules import schedule_of
 
 #: An edit without If-Match is made on what the job is; others may change it between the look and the write.
@@ -78,12 +79,14 @@ async def _planned(call: Call, job: Job, patch: dict[str, Any]) -> Planned:
     here = await with_upstream(call, draft.schedule, here)
     new = await checked(checked_edit, old, patch, here)
     cursor = await store.cursor(call.caller, job.id)
-    decision = await checked(_decided, cursor, old, new.spec, job.rev, here.now_ms)
+    asked = await store.left_out(call.caller, job.id, here.now_ms) if cursor.skips_after(here.now_ms) else []
+    decision = await checked(_decided, cursor, old, new.spec, job.rev, here.now_ms, asked)
     return Planned(job, old, new, cursor, decision, here)
 
 
-def _decided(cursor: DueJob, old: JobSpec, new: JobSpec, rev: int, now_ms: int) -> Edit:
-    return decided(cursor, old, new, rev, _expandable(old.schedule), _expandable(new.schedule), now_ms)
+def _decided(cursor: DueJob, old: JobSpec, new: JobSpec, rev: int, now_ms: int, asked: Sequence[LedgerRow]) -> Edit:
+    was, becomes = _expandable(old.schedule), _expandable(new.schedule)
+    return decided(cursor, old, new, rev, was, becomes, now_ms, asked)
 
 
 def _expandable(spec: ScheduleSpec) -> Schedule | None:
@@ -120,7 +123,7 @@ async def _dry(call: Call, planned: Planned) -> dict[str, Any]:
     if named and await holder_of(call, new.name) not in (None, planned.job.id):
         raise Conflict(f"there is a job {new.name} already", "choose another name", details={"field": "name"})
     await _must_not_come_after_itself(call, planned)
-    now_ms = planned.here.now_ms
+    begin_ms = begins(planned.cursor, planned.here.now_ms)
     return {
         "job": as_edited(
             planned.job,
@@ -129,8 +132,10 @@ async def _dry(call: Call, planned: Planned) -> dict[str, Any]:
             after_shown(new.schedule, planned.here),
             await pause_over(call, new.queue),
         ),
-        "before": await checked(_future, old.schedule, now_ms),
-        "preview": await checked(_future, new.schedule, now_ms),
+        "before": await checked(_future, old.schedule, begin_ms),
+        "preview": await checked(
+            _future, new.schedule, planned.edit.handled_ms if planned.edit.schedule_changed else begin_ms
+        ),
         "changes": [
             {"field": field, "before": before, "after": after}
             for field, before, after in changes(old, new, _upstream_names(planned))
@@ -146,7 +151,7 @@ def _next_ms(planned: Planned) -> int | None:
     if schedule is None:
         return None
     if planned.edit.schedule_changed:
-        following = schedule.next_after(now_ms)
+        following = schedule.next_after(planned.edit.handled_ms)
         return following.at_ms if following else None
     held = cursor.suspended_since_ms is not None
     return resumption(cursor, schedule, now_ms, catch_up=False).next_ms if held else cursor.next_ms
@@ -168,9 +173,9 @@ def _upstream_names(planned: Planned) -> dict[int, str]:
     return {**names, **dict([planned.here.upstream] if planned.here.upstream else [])}
 
 
-def _future(spec: ScheduleSpec, now_ms: int) -> dict[str, Any]:
+def _future(spec: ScheduleSpec, begin_ms: int) -> dict[str, Any]:
     try:
-        return foretold(schedule_of(spec), now_ms, n=PREVIEWED, zone=spec.timezone)
+        return foretold(schedule_of(spec), begin_ms, n=PREVIEWED, zone=spec.timezone)
     except InvalidInput as error:
         nothing: list[Any] = []
         return {

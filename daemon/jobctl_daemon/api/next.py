@@ -16,6 +16,7 @@ from jobctl_daemon.api.definitions import checked, circumstances, with_upstream
 from jobctl_daemon.api.limits import PREVIEW_MAX
 from jobctl_daemon.api.queries import NoQuery, Query
 from jobctl_daemon.drafts import Circumstances, checked_schedule
+from jobctl_daemon.rows import DueJob
 from jobctl_daemon.schedules import schedule_of
 
 
@@ -46,15 +47,23 @@ def _of_draft(draft: PreviewDraft, here: Circumstances, since_ms: int | None, un
 
 
 async def of_job(call: Call) -> StreamResponse:
-    """Of a job's own schedule, whether it is paused or not."""
+    """Of a job's own schedule, whether it is paused or not; without `from` what will come of it."""
     ahead = call.query(Ahead)
     job = await call.services.store.job(call.caller, call.selector)
-    spec = (await call.services.store.spec(call.caller, job.id)).schedule
-    from_ms = call.instant(ahead.from_, "from", spec.timezone)
-    until_ms = call.instant(ahead.until, "until", spec.timezone)
-    start_ms = call.now_ms if from_ms is None else from_ms
-    future = await checked(foretold, schedule_of(spec), start_ms, n=ahead.n, until_ms=until_ms, zone=spec.timezone)
-    return answer(future)
+    cursor = await call.services.store.cursor(call.caller, job.id)
+    zone = cursor.schedule.timezone
+    from_ms = call.instant(ahead.from_, "from", zone)
+    until_ms = call.instant(ahead.until, "until", zone)
+    start_ms = begins(cursor, call.now_ms) if from_ms is None else from_ms
+    schedule = await checked(schedule_of, cursor.schedule)
+    return answer(await checked(foretold, schedule, start_ms, n=ahead.n, until_ms=until_ms, zone=zone))
+
+
+def begins(cursor: DueJob, now_ms: int) -> int:
+    """After which instant a job's future begins: with what it waits for, behind what is handled or left out."""
+    if cursor.next_ms is not None:
+        return cursor.next_ms - 1
+    return max(now_ms, cursor.handled_ms, cursor.skip_until_ms or now_ms)
 
 
 def foretold(schedule: Schedule, from_ms: int, *, n: int, zone: str, until_ms: int | None = None) -> dict[str, Any]:

@@ -36,6 +36,7 @@ def expand(
         skips=tuple(rows),
         next_ms=after.at_ms if after else None,
         handled_ms=at_ms,
+        skip_until_ms=at_ms if at_ms > now_ms else None,  # only what was left out is covered beyond now
     )
 
 
@@ -124,4 +125,5 @@ def once_per(job: DueJob, key: str, slot_ms: int, trigger: Trigger) -> Expansion
         skips=(),
         next_ms=None,
         handled_ms=slot_ms,
+        skip_until_ms=job.skip_until_ms,
     )

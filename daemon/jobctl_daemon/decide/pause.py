@@ -5,6 +5,7 @@ import msgspec
 from jobctl.schedule import Once, Schedule
 from jobctl.states import SkipReason
 from jobctl_daemon.decide import due, misfire
+from jobctl_daemon.decide.left_out import Without, stretches
 from jobctl_daemon.rows import DueJob, LedgerRow, Resumption
 
 #: An exact count beyond this is not worth the time: years of seconds.
@@ -15,36 +16,47 @@ def resumption(job: DueJob, schedule: Schedule, now_ms: int, *, catch_up: bool) 
     """What becomes of a job whose pause is over.
 
     Occurrences in (handled, now] become one row; with `catch_up` those that its misfire policy keeps run after all.
-    A one-shot that fell into the pause is not missed: it runs when the pause ends, as after any other delay.
+    What somebody asked to leave out stays so, and has its row already. A one-shot that fell into the pause is not
+    missed: it runs when the pause ends, as after any other delay.
     """
+    skipped_ms = job.skip_until_ms or 0
     if isinstance(schedule, Once):
         untouched = job.handled_ms <= job.created_ms  # also one whose instant had passed when it was made
-        next_ms = schedule.at_ms if untouched or schedule.at_ms > job.handled_ms else None
-        return Resumption(job_id=job.job_id, revision=job.revision, next_ms=next_ms)
+        waits = (untouched or schedule.at_ms > job.handled_ms) and schedule.at_ms > skipped_ms
+        next_ms = schedule.at_ms if waits else None
+        return Resumption(job_id=job.job_id, revision=job.revision, next_ms=next_ms, handled_ms=skipped_ms)
     job = _from_its_pause(job, now_ms)
-    backlog = _kept(job, schedule, now_ms) if catch_up else None
+    backlog = _kept(job, Without(schedule, job.left_out), now_ms) if catch_up else None
     until_ms = backlog.missed_to_ms if backlog else now_ms
-    row = missed(job, schedule, until_ms, now_ms, *_why(job, catch_up))
-    following = schedule.next_after(max(now_ms, job.handled_ms))  # what somebody asked to skip stays skipped
+    following = schedule.next_after(max(now_ms, job.handled_ms, skipped_ms))
     return Resumption(
         job_id=job.job_id,
         revision=job.revision,
         runs=due.runs_of(job, schedule, backlog.kept, now_ms) if backlog else (),
-        rows=(row,) if row else (),
+        rows=missed(job, schedule, until_ms, now_ms, *_why(job, catch_up)),
         next_ms=following.at_ms if following else None,
-        handled_ms=now_ms,
+        handled_ms=max(now_ms, skipped_ms),
     )
 
 
 def missed(
     job: DueJob, schedule: Schedule, until_ms: int, now_ms: int, reason: SkipReason, detail: str
+) -> tuple[LedgerRow, ...]:
+    """One row for the occurrences in (handled, until], none where there is none; what was left out comes between."""
+    pieces = stretches(job.handled_ms, until_ms, job.left_out)
+    rows = (row(job, schedule, after_ms, to_ms, now_ms, reason, detail) for after_ms, to_ms in pieces)
+    return tuple(made for made in rows if made is not None)
+
+
+def row(
+    job: DueJob, schedule: Schedule, after_ms: int, to_ms: int, now_ms: int, reason: SkipReason, detail: str
 ) -> LedgerRow | None:
-    """One row for the occurrences in (handled, until], or None when there is none."""
-    first = schedule.next_after(job.handled_ms)
-    last = schedule.latest_at_or_before(until_ms, job.handled_ms)
+    """For the occurrences in (after, to], or None when there is none."""
+    first = schedule.next_after(after_ms)
+    last = schedule.latest_at_or_before(to_ms, after_ms)
     if first is None or last is None:
         return None
-    count = schedule.count(job.handled_ms, last.at_ms, COUNTED_MAX)
+    count = schedule.count(after_ms, last.at_ms, COUNTED_MAX)
     number = max(1, count.number)
     return LedgerRow(
         job_id=job.job_id,

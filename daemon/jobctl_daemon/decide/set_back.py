@@ -13,6 +13,12 @@ from jobctl_daemon.decide.misfire import COUNTED_MAX
 from jobctl_daemon.rows import ClockStep, DueJob, Expansion, LedgerRow
 
 
+def held_until(schedule: Schedule, last: ClockStep | None, now_ms: int) -> int:
+    """Up to where a schedule waits for what it has run already; now when the clock was not set back over it."""
+    held = last is not None and not last.correction and is_fixed(schedule)
+    return max(now_ms, last.held_ms) if held and last is not None else now_ms
+
+
 def aim(job: DueJob, schedule: Schedule, step: ClockStep, now_ms: int) -> Expansion | None:
     """The cursor's new place, or the row of what is not repeated; None: it stands right.
 
@@ -22,8 +28,8 @@ def aim(job: DueJob, schedule: Schedule, step: ClockStep, now_ms: int) -> Expans
         return None
     if not step.correction and is_fixed(schedule):
         return _not_repeated(job, schedule, step, now_ms)
-    if not step.correction and job.handled_ms > step.held_ms:
-        return None  # somebody asked to skip what lies before it
+    if not step.correction and job.skips_after(now_ms) is not None:
+        return None
     if job.suspended_since_ms is not None:  # what a pause swallows is counted when it ends
         return _moved(job, None, now_ms)
     following = schedule.next_after(now_ms)
@@ -35,7 +41,13 @@ def is_fixed(schedule: Schedule) -> bool:
     return isinstance(schedule, Cron) and not schedule.fields.wildcard
 
 
-def _moved(job: DueJob, next_ms: int | None, handled_ms: int, rows: tuple[LedgerRow, ...] = ()) -> Expansion:
+def _moved(
+    job: DueJob,
+    next_ms: int | None,
+    handled_ms: int,
+    rows: tuple[LedgerRow, ...] = (),
+    skip_until_ms: int | None = None,
+) -> Expansion:
     return Expansion(
         job_id=job.job_id,
         version=job.version,
@@ -44,6 +56,7 @@ def _moved(job: DueJob, next_ms: int | None, handled_ms: int, rows: tuple[Ledger
         skips=rows,
         next_ms=next_ms,
         handled_ms=handled_ms,
+        skip_until_ms=skip_until_ms,
     )
 
 
@@ -65,4 +78,4 @@ def _not_repeated(job: DueJob, schedule: Schedule, step: ClockStep, now_ms: int)
         detail=f"the clock was set back from {was} to {is_now}: what came before does not come again",
         at_ms=now_ms,
     )
-    return _moved(job, job.next_ms, job.handled_ms, (row,))
+    return _moved(job, job.next_ms, job.handled_ms, (row,), job.skip_until_ms)

@@ -40,6 +40,7 @@ from jobctl_daemon.rows import (
     Running,
     StartedAttempt,
     Triggered,
+    Unskip,
     Verdict,
 )
 
@@ -153,7 +154,19 @@ class Store(Protocol):
 
     async def skip_next(self, owner: Caller, job_id: int, row: LedgerRow, revision: int, next_ms: int | None,
                         now_ms: int) -> Job:  # fmt: skip
-        """Writes the row of occurrences to come that are left out, and moves the cursor behind them."""
+        """Writes the row of occurrences to come that are left out, and moves the cursor behind them.
+
+        A job that is held waits for nothing, but remembers them. `Conflict` when the cursor has moved meanwhile.
+        """
+        ...
+
+    async def left_out(self, owner: Caller, job_id: int, now_ms: int) -> list[LedgerRow]:
+        """The rows of what somebody asked to leave out that reach beyond now, oldest first."""
+        ...
+
+    async def unskip(self, owner: Caller, wanted: Unskip, now_ms: int) -> Job:
+        """What is left out and has not passed is due again: rows are removed or shortened, the cursor is aimed.
+        A one-shot that was done with it comes back. `Conflict` when the cursor has moved meanwhile."""
         ...
 
     # ── queues, and the daemon as a whole ──────────────────────────────────────────────

@@ -19,7 +19,7 @@ from jobctl_daemon.decide.clock import (
     set_forward,
     slept,
 )
-from jobctl_daemon.decide.set_back import aim, is_fixed
+from jobctl_daemon.decide.set_back import aim, held_until, is_fixed
 from jobctl_daemon.decide.storm import APART_MS, AT_ONCE, catch_ups, paced
 from jobctl_daemon.rows import ClockStep, DueJob, NewRun
 from jobctl_daemon.schedules import ByHand
@@ -281,8 +281,38 @@ def test_a_cursor_that_does_not_stand_beyond_now_stays() -> None:
 
 
 def test_what_somebody_asked_to_skip_stays_skipped_over_a_small_step() -> None:
-    assert aim(job(T0 + 6 * HOUR, T0 + 6 * HOUR + MINUTE), MINUTELY, TWO_HOURS, TWO_HOURS.to_ms) is None
-    assert aim(job(T0 + 27 * HOUR, T0 + 51 * HOUR), DAILY, TWO_HOURS, TWO_HOURS.to_ms) is not None
+    until = {"skip_until_ms": T0 + 6 * HOUR}
+    assert aim(job(T0 + 6 * HOUR, T0 + 6 * HOUR + MINUTE, **until), MINUTELY, TWO_HOURS, TWO_HOURS.to_ms) is None
+    daily = aim(job(T0 + 27 * HOUR, T0 + 51 * HOUR, **until), DAILY, TWO_HOURS, TWO_HOURS.to_ms)
+    assert daily is not None
+    assert (daily.handled_ms, daily.skip_until_ms) == (T0 + 27 * HOUR, T0 + 6 * HOUR)
+
+
+def test_what_was_skipped_after_a_small_step_stays_skipped_at_the_second_look() -> None:
+    until_ms = TWO_HOURS.to_ms + 5 * MINUTE
+    skipped = job(until_ms, until_ms + MINUTE, skip_until_ms=until_ms)
+    assert aim(skipped, MINUTELY, TWO_HOURS, TWO_HOURS.to_ms + 10_000) is None
+
+
+def test_the_correction_of_a_clock_ends_what_was_skipped_by_the_wrong_one() -> None:
+    moved = aim(job(T0 + 6 * HOUR, T0 + 7 * HOUR, skip_until_ms=T0 + 6 * HOUR), MINUTELY, A_DAY, A_DAY.to_ms)
+    assert moved is not None
+    assert (moved.handled_ms, moved.skip_until_ms) == (A_DAY.to_ms, None)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "last", "until_ms"),
+    [
+        (DAILY, TWO_HOURS, TWO_HOURS.held_ms),
+        (MINUTELY, TWO_HOURS, TWO_HOURS.to_ms),
+        (DAILY, A_DAY, TWO_HOURS.to_ms),
+        (DAILY, None, TWO_HOURS.to_ms),
+    ],
+)
+def test_fixed_times_are_held_until_the_clock_shows_again_what_it_has_shown(
+    schedule: Schedule, last: ClockStep | None, until_ms: int
+) -> None:
+    assert held_until(schedule, last, TWO_HOURS.to_ms) == until_ms
 
 
 def test_a_paused_job_counts_from_the_corrected_time() -> None:

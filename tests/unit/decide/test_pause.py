@@ -14,7 +14,9 @@ START = 1_800_000_000_000
 MINUTE = 60_000
 
 
-def missed(now_ms: int, handled_ms: int = START, **schedule: Any) -> tuple[LedgerRow | None, int | None]:
+def missed(
+    now_ms: int, handled_ms: int = START, skip_until_ms: int | None = None, **schedule: Any
+) -> tuple[LedgerRow | None, int | None]:
     spec = ScheduleSpec(timezone="UTC", **schedule)
     job = DueJob(
         job_id=7,
@@ -28,6 +30,7 @@ def missed(now_ms: int, handled_ms: int = START, **schedule: Any) -> tuple[Ledge
         revision=1,
         created_ms=START,
         suspended_since_ms=START,
+        skip_until_ms=skip_until_ms,
     )
     decided = resumption(job, schedule_of(spec), now_ms, catch_up=False)
     assert (decided.job_id, decided.revision, decided.runs) == (7, 1, ())
@@ -146,3 +149,43 @@ def test_every_occurrence_of_a_pause_has_one_run_or_one_row() -> None:
         for slots in (1, 2, 9, 10, 11, 15, 16, 17, 40):
             decided = caught_up(START + slots * MINUTE + 20_000, misfire)
             assert len(decided.runs) + sum(row.count for row in decided.rows) == slots
+
+
+# ── what was left out meanwhile ──────────────────────────────────────────────
+
+
+def minutes(*pairs: tuple[int, int]) -> tuple[tuple[int, int], ...]:
+    return tuple((START + first * MINUTE, START + last * MINUTE) for first, last in pairs)
+
+
+def spans(decided: Resumption) -> list[tuple[int, int, int]]:
+    return [((row.from_ms - START) // MINUTE, (row.to_ms - START) // MINUTE, row.count) for row in decided.rows]
+
+
+@pytest.mark.parametrize(
+    ("misfire", "kept", "missed"),
+    [
+        (Misfire.ONCE, [10], [(1, 2, 2), (5, 5, 1), (7, 9, 3)]),
+        (Misfire.ALL, [1, 2, 5, 7, 8, 9, 10], []),
+        (Misfire.SKIP, [10], [(1, 2, 2), (5, 5, 1), (7, 9, 3)]),
+    ],
+)
+def test_what_was_left_out_while_it_was_held_is_neither_missed_nor_made_up(
+    misfire: Misfire, kept: list[int], missed: list[tuple[int, int, int]]
+) -> None:
+    left_out = minutes((3, 4), (6, 6))
+    decided = caught_up(START + 10 * MINUTE + 10_000, misfire, left_out=left_out, skip_until_ms=START + 6 * MINUTE)
+    assert [(run.slot_ms - START) // MINUTE for run in decided.runs] == kept
+    assert spans(decided) == missed
+    assert (decided.next_ms, decided.handled_ms) == (START + 11 * MINUTE, START + 10 * MINUTE + 10_000)
+
+
+def test_the_end_of_a_catch_up_may_be_left_out() -> None:
+    decided = caught_up(START + 5 * MINUTE, Misfire.ONCE, left_out=minutes((4, 8)), skip_until_ms=START + 8 * MINUTE)
+    assert [(run.slot_ms - START) // MINUTE for run in decided.runs] == [3]
+    assert spans(decided) == [(1, 2, 2)]
+    assert (decided.next_ms, decided.handled_ms) == (START + 9 * MINUTE, START + 8 * MINUTE)
+
+
+def test_a_one_shot_whose_time_was_left_out_while_it_was_held_waits_for_nothing() -> None:
+    assert missed(START + MINUTE, at_ms=START + 5 * MINUTE, skip_until_ms=START + 5 * MINUTE) == (None, None)

@@ -12,7 +12,7 @@ from jobctl.errors import InternalError
 from jobctl.model import Execution, ScheduleSpec
 from jobctl.states import After, OnFailure, Overlap, RunState, SkipReason
 from jobctl_daemon.decide import admission
-from jobctl_daemon.decide.skip import skip
+from jobctl_daemon.decide.skip import skip, unskip
 from jobctl_daemon.rows import DeadFilter, Keep, Pause, Replay, Resumption
 from jobctl_daemon.schedules import schedule_of
 from jobctl_daemon.store.sqlite import SqliteStore
@@ -158,6 +158,35 @@ async def _skip_next(rig: Rig) -> Operation:
     decided = skip(cursor, schedule_of(cursor.schedule), 1, "asked", T0)
     assert decided is not None
     return lambda: rig.store.skip_next(ADA, job.id, decided.row, cursor.revision, decided.next_ms, T0)
+
+
+async def _skipped(rig: Rig) -> int:
+    """A one-shot that is done, because its time is left out."""
+    job = await rig.add(spec(at_ms=T0 + DAY), next_ms=T0 + DAY)
+    cursor = await rig.cursor(job.id)
+    decided = skip(cursor, schedule_of(cursor.schedule), 1, "asked", T0)
+    assert decided is not None
+    await rig.store.skip_next(ADA, job.id, decided.row, cursor.revision, decided.next_ms, T0)
+    return job.id
+
+
+async def _unskip(rig: Rig) -> Operation:
+    job_id = await _skipped(rig)
+    cursor = await rig.cursor(job_id)
+    decided = unskip(cursor, schedule_of(cursor.schedule), await rig.store.left_out(ADA, job_id, T0), T0)
+    assert decided is not None
+    return lambda: rig.store.unskip(ADA, decided, T0)
+
+
+async def _edit_of_what_is_left_out(rig: Rig) -> Operation:
+    job = await rig.add(next_ms=T0 + MINUTE)
+    cursor = await rig.cursor(job.id)
+    decided = skip(cursor, schedule_of(cursor.schedule), 9, "asked", T0)
+    assert decided is not None
+    await rig.store.skip_next(ADA, job.id, decided.row, cursor.revision, decided.next_ms, T0)
+    rig.now_ms = T0 + 3 * MINUTE
+    edit = await rig.edited(job.id, schedule=ScheduleSpec(timezone="UTC", cron="*/2 * * * *"))
+    return lambda: rig.store.edit_job(ADA, edit, rig.now_ms)
 
 
 async def _set_queue(rig: Rig) -> Operation:
@@ -328,7 +357,8 @@ async def _skip_again(rig: Rig) -> Operation:
 
 
 OPERATIONS = [
-    _create, _delete, _pause, _resume, _unsuspend, _edit, _skip_next, _set_queue, _pause_daemon, _resume_queue,
+    _create, _delete, _pause, _resume, _unsuspend, _edit, _skip_next, _unskip,
+    _edit_of_what_is_left_out, _set_queue, _pause_daemon, _resume_queue,
     _end_pauses, _expand, _admit, _claim, _give_back, _returned, _finish, _cancel, _replay, _discard, _retry_now,
     _retry_dead, _retry_again, _run_adhoc, _park, _skip_again,
 ]  # fmt: skip

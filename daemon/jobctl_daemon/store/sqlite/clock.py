@@ -59,6 +59,7 @@ def stepped(connection: sqlite3.Connection, step: ClockStep, epoch: int) -> int 
         generation += 1
         notes |= {meta.GENERATION: str(generation), BACK: notes[LAST]}
         meta.lower_watermark(connection, step.from_ms, step.to_ms)
+        connection.execute(SQL.end_skips, (step.from_ms,))
         _keep_remaining(connection, step)
     meta.write(connection, notes)
     data = text({"from": rfc3339(step.from_ms), "to": rfc3339(step.to_ms), "generation": generation})
@@ -92,7 +93,7 @@ def covered(connection: sqlite3.Connection, job_ids: Iterable[int], now_ms: int)
 
 
 def _aim(connection: sqlite3.Connection, wanted: Expansion, now_ms: int) -> int:
-    place = (wanted.next_ms, wanted.handled_ms, wanted.job_id, wanted.revision)
+    place = (wanted.next_ms, wanted.handled_ms, wanted.skip_until_ms, wanted.job_id, wanted.revision)
     if not connection.execute(SQL.aim, place).rowcount:
         return 0
     if wanted.skips:

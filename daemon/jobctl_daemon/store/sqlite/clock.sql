@@ -17,14 +17,19 @@ WHERE (state = 'scheduled' OR state = 'ready') AND start_by_ms IS NOT NULL;
 -- name: ahead
 -- Cursors beyond now that can be expanded, in order of their jobs.
 SELECT d.job_id, d.uid, d.name, d.version, d.schedule, d.policies, d.next_nominal, d.handled_ms, d.revision,
-       d.created_ms, d.suspended_since, d.suspended_why, d.resuming, d.quarantined, d.generation
+       d.created_ms, d.suspended_since, d.suspended_why, d.resuming, d.quarantined, d.generation,
+       d.skip_until, d.left_out
 FROM cursors c CROSS JOIN due_jobs d ON d.job_id = c.job_id
 WHERE c.job_id > :after AND c.handled_ms > :now_ms AND c.error IS NULL
 ORDER BY c.job_id LIMIT :limit;
 
+-- name: end_skips
+-- What was left out before a step back is not left out again.
+UPDATE cursors SET skip_until = NULL WHERE skip_until <= ?;
+
 -- name: aim
 -- A cursor's place, earlier or later, if nobody moved it meanwhile.
-UPDATE cursors SET next_nominal = ?, handled_ms = ?, revision = revision + 1
+UPDATE cursors SET next_nominal = ?, handled_ms = ?, skip_until = ?, revision = revision + 1
 WHERE job_id = ? AND revision = ? AND error IS NULL;
 
 -- name: covered

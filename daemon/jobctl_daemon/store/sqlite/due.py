@@ -97,6 +97,8 @@ def jobs(rows: Iterable[tuple[Any, ...]]) -> list[DueJob]:
             resuming=resuming,
             quarantined=bool(quarantined),
             generation=generation,
+            skip_until_ms=skip_until,
+            left_out=tuple(sorted((from_ms, to_ms) for from_ms, to_ms in columns.listed(left_out))),
         )
         for (
             job_id,
@@ -114,5 +116,7 @@ def jobs(rows: Iterable[tuple[Any, ...]]) -> list[DueJob]:
             resuming,
             quarantined,
             generation,
+            skip_until,
+            left_out,
         ) in rows
     ]

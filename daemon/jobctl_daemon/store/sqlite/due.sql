@@ -1,7 +1,8 @@
 -- name: due
 -- Cursors at or before now, after a place in their order. The index's own predicate is repeated, or it is not used.
 SELECT d.job_id, d.uid, d.name, d.version, d.schedule, d.policies, d.next_nominal, d.handled_ms, d.revision,
-       d.created_ms, d.suspended_since, d.suspended_why, d.resuming, d.quarantined, d.generation
+       d.created_ms, d.suspended_since, d.suspended_why, d.resuming, d.quarantined, d.generation,
+       d.skip_until, d.left_out
 FROM cursors c CROSS JOIN due_jobs d ON d.job_id = c.job_id
 WHERE c.next_nominal IS NOT NULL AND c.next_nominal <= :now_ms
   AND (c.next_nominal, c.job_id) > (:after_ms, :after_job)
@@ -10,13 +11,13 @@ ORDER BY c.next_nominal, c.job_id LIMIT :limit;
 -- name: one
 -- The same facts of one job.
 SELECT job_id, uid, name, version, schedule, policies, next_nominal, handled_ms, revision, created_ms, suspended_since,
-       suspended_why, resuming, quarantined, generation
+       suspended_why, resuming, quarantined, generation, skip_until, left_out
 FROM due_jobs WHERE job_id = ?;
 
 -- name: starts
 -- Jobs that start with the boot, or with the daemon.
 SELECT job_id, uid, name, version, schedule, policies, next_nominal, handled_ms, revision, created_ms, suspended_since,
-       suspended_why, resuming, quarantined, generation
+       suspended_why, resuming, quarantined, generation, skip_until, left_out
 FROM due_jobs WHERE starts_kind = ? AND starts_kind IS NOT NULL AND suspended = 0 AND deleted_ms IS NULL ORDER BY job_id;
 
 -- name: next_cursor

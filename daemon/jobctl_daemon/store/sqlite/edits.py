@@ -4,7 +4,7 @@ import sqlite3
 
 from jobctl.errors import Conflict
 from jobctl.states import RunState, SkipReason
-from jobctl_daemon.rows import Caller, Edit, LedgerRow
+from jobctl_daemon.rows import Caller, Edit, LedgerRow, Unskip
 from jobctl_daemon.shown import scheduled
 from jobctl_daemon.store.sqlite import dependents, events, gates, jobs, ledger, one_shots, pauses, retire
 from jobctl_daemon.store.sqlite.columns import text
@@ -44,11 +44,24 @@ def skip_next(
     connection: sqlite3.Connection, job: Identity, row: LedgerRow, revision: int, next_ms: int | None, now_ms: int
 ) -> None:
     """Writes down what is left out and moves the cursor behind it. `Conflict` when it has moved meanwhile."""
-    move = {"job_id": job.id, "revision": revision, "next_ms": next_ms, "handled_ms": row.to_ms}
-    if not connection.execute(SQL.move_cursor, move).rowcount:
-        raise Conflict(f"{job.name} is paused, or has just started", f"look again: `jobctl show {job.name}`")
+    move = {"job_id": job.id, "revision": revision, "next_ms": next_ms, "until_ms": row.to_ms, "held": job.suspended}
+    if not connection.execute(SQL.skip, move).rowcount:
+        raise Conflict(f"{job.name} has just started, or was changed", f"look again: `jobctl show {job.name}`")
     ledger.append_skips(connection, [(row, job.owner_id, job.name)], now_ms)
     one_shots.retire(connection, [job.id], now_ms)
+
+
+def unskip(connection: sqlite3.Connection, caller: Caller, job: Identity, wanted: Unskip, now_ms: int) -> None:
+    """Takes back what is left out and has not passed. `Conflict` when the cursor has moved meanwhile."""
+    done = connection.execute(SQL.rev, (job.id,)).fetchone()[2]
+    if done:  # it had left its name to others
+        jobs.name_must_be_free(connection, job.owner_id, job.name)
+    move = {"job_id": job.id, "revision": wanted.revision, "next_ms": wanted.next_ms, "held": job.suspended}
+    if not connection.execute(SQL.unskip, {**move, "handled_ms": wanted.handled_ms}).rowcount:
+        raise Conflict(f"{job.name} has just started, or was changed", f"look again: `jobctl show {job.name}`")
+    connection.execute(SQL.wake, (job.id,))
+    ledger.amend(connection, job.id, wanted.amended)
+    events.append_one(connection, now_ms, "job.unskipped", job.owner_id, job.id, name=job.name, by=caller.name)
 
 
 def _aim(connection: sqlite3.Connection, job: Identity, change: Edit, now_ms: int) -> None:
@@ -56,14 +69,14 @@ def _aim(connection: sqlite3.Connection, job: Identity, change: Edit, now_ms: in
     row = connection.execute(SQL.revision, (job.id,)).fetchone()
     if change.revision is not None and change.revision != (row[0] if row else 0):
         raise Conflict(f"{job.name} has just become due", "try again")
-    if change.missed is not None:
-        ledger.append_skips(connection, [(change.missed, job.owner_id, change.name)], now_ms)
+    ledger.amend(connection, job.id, change.amended)
+    ledger.append_skips(connection, [(row, job.owner_id, change.name) for row in change.rows], now_ms)
     dependents.put(connection, job.id, change.schedule)
+    place = {"job_id": job.id, "handled_ms": change.handled_ms, "skip_until_ms": change.skip_until_ms}
     if scheduled(change.schedule):
-        next_ms = None if job.suspended else change.next_ms
-        connection.execute(SQL.put_cursor, {"job_id": job.id, "next_ms": next_ms, "now_ms": now_ms})
+        connection.execute(SQL.put_cursor, {**place, "next_ms": None if job.suspended else change.next_ms})
     else:
-        connection.execute(SQL.rest_cursor, {"job_id": job.id, "now_ms": now_ms})
+        connection.execute(SQL.rest_cursor, place)
     unstarted = [run_id for (run_id,) in connection.execute(SQL.unstarted, (job.id,))]
     end = retire.End(
         RunState.SUPERSEDED, RunState.SUPERSEDED.value, "the schedule was edited before it began", SkipReason.EDITED

@@ -30,17 +30,31 @@ UPDATE runs SET queue = :queue, priority = :priority,
 WHERE job_id = :job_id AND (state = 'scheduled' OR state = 'ready');
 
 -- name: put_cursor
--- Where the new schedule stands: everything up to now is accounted for.
-INSERT INTO cursors (job_id, next_nominal, handled_ms, revision) VALUES (:job_id, :next_ms, :now_ms, 1)
+-- Where the new schedule stands: everything up to now, or to what stays left out, is accounted for.
+INSERT INTO cursors (job_id, next_nominal, handled_ms, skip_until, revision)
+VALUES (:job_id, :next_ms, :handled_ms, :skip_until_ms, 1)
 ON CONFLICT (job_id) DO UPDATE SET next_nominal = excluded.next_nominal,
-    handled_ms = excluded.handled_ms, revision = revision + 1, error = NULL;
+    handled_ms = excluded.handled_ms, skip_until = excluded.skip_until, revision = revision + 1, error = NULL;
 
 -- name: rest_cursor
 -- The job has no schedule any more. Its cursor stays: a revision that was seen once must never come again.
-UPDATE cursors SET next_nominal = NULL, handled_ms = :now_ms, revision = revision + 1, error = NULL
+UPDATE cursors SET next_nominal = NULL, handled_ms = :handled_ms, skip_until = :skip_until_ms, revision = revision + 1,
+                   error = NULL
 WHERE job_id = :job_id;
 
--- name: move_cursor
--- Occurrences to come are left out.
-UPDATE cursors SET next_nominal = :next_ms, handled_ms = :handled_ms, revision = revision + 1
-WHERE job_id = :job_id AND revision = :revision AND next_nominal IS NOT NULL;
+-- name: skip
+-- Occurrences to come are left out. While something holds the job, what it misses goes on being counted.
+UPDATE cursors SET next_nominal = CASE WHEN :held THEN NULL ELSE :next_ms END,
+                   handled_ms = CASE WHEN :held THEN handled_ms ELSE :until_ms END, skip_until = :until_ms,
+                   revision = revision + 1
+WHERE job_id = :job_id AND revision = :revision AND error IS NULL AND (:held OR next_nominal IS NOT NULL);
+
+-- name: unskip
+-- They are not, after all.
+UPDATE cursors SET next_nominal = CASE WHEN :held THEN NULL ELSE :next_ms END, handled_ms = :handled_ms,
+                   skip_until = NULL, revision = revision + 1
+WHERE job_id = :job_id AND revision = :revision AND error IS NULL;
+
+-- name: wake
+-- A one-shot that was done because its time was left out has a time again.
+UPDATE jobs SET done = 0, rev = rev + 1 WHERE id = ? AND done = 1;

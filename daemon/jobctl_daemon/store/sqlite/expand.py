@@ -100,7 +100,8 @@ def next_run_id(connection: sqlite3.Connection) -> int:
 
 def _expand(connection: sqlite3.Connection, expansions: Sequence[Expansion], now_ms: int) -> int:
     current = list(_current(connection, expansions))
-    connection.executemany(SQL.advance, [(gap(e.next_ms), e.handled_ms, e.job_id, e.revision) for e, _ in current])
+    places = [(gap(e.next_ms), e.handled_ms, gap(e.skip_until_ms), e.job_id, e.revision) for e, _ in current]
+    connection.executemany(SQL.advance, places)
     made = make_runs(connection, place(connection, ((guard, run) for e, guard in current for run in e.runs)), now_ms)
     skips = [(row, guard.owner_id, guard.name) for e, guard in current for row in e.skips]
     if skips:

@@ -7,7 +7,7 @@ WHERE j.deleted_ms IS NULL AND j.suspended = 0;
 -- name: advance
 -- The cursor's next place, if nobody moved it meanwhile.
 UPDATE cursors SET next_nominal = nullif(?, -4611686018427387904), handled_ms = max(handled_ms, ?),
-                   revision = revision + 1, error = NULL
+                   skip_until = nullif(?, -4611686018427387904), revision = revision + 1, error = NULL
 WHERE job_id = ? AND revision = ?;
 
 -- name: last_run_id

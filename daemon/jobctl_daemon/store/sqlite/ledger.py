@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from jobctl.states import SkipReason
-from jobctl_daemon.rows import LedgerRow
+from jobctl_daemon.rows import Amendment, LedgerRow
 from jobctl_daemon.store.sqlite import events
 from jobctl_daemon.store.sqlite.columns import text
 from jobctl_daemon.store.sqlite.statements import load
@@ -30,6 +30,21 @@ def append_skips(connection: sqlite3.Connection, skips: Iterable[tuple[LedgerRow
             facts = {"name": name, "key": row.key, "reason": row.reason, "count": row.count, "detail": row.detail}
             changes.append((now_ms, "occurrence.skipped", owner_id, row.job_id, row.run_id, text(facts)))
     events.append(connection, changes)
+
+
+def amend(connection: sqlite3.Connection, job_id: int, amended: Iterable[Amendment]) -> None:
+    """Shortens rows of what was asked to be left out; a row of nothing goes."""
+    for change in amended:
+        facts = {"job_id": job_id, "from_ms": change.from_ms, "key": change.key}
+        if change.count:
+            connection.execute(SQL.shorten, {**facts, "to_ms": change.to_ms, "count": change.count})
+        else:
+            connection.execute(SQL.retract, facts)
+
+
+def left_out(connection: sqlite3.Connection, job_id: int, now_ms: int) -> list[LedgerRow]:
+    """The rows of what was asked to be left out that reach beyond now, oldest first."""
+    return [_row(row) for row in connection.execute(SQL.left_out, {"job_id": job_id, "now_ms": now_ms})]
 
 
 def note(

@@ -79,7 +79,7 @@ WHERE job_id = :job_id;
 -- name: resumable
 -- Jobs that wait to be aimed again.
 SELECT job_id, uid, name, version, schedule, policies, next_nominal, handled_ms, revision, created_ms, suspended_since,
-       suspended_why, resuming, quarantined, generation
+       suspended_why, resuming, quarantined, generation, skip_until, left_out
 FROM due_jobs WHERE job_id IN (SELECT id FROM jobs WHERE resuming IS NOT NULL ORDER BY id LIMIT ?);
 
 -- name: ended_jobs

@@ -41,6 +41,7 @@ from jobctl_daemon.rows import (
     Running,
     StartedAttempt,
     Triggered,
+    Unskip,
     Verdict,
 )
 from jobctl_daemon.store.sqlite import (
@@ -221,6 +222,16 @@ class SqliteStore:
             return job_lists.one(con, job_id)
 
         return await self._writer.submit(skip)
+
+    async def left_out(self, owner: Caller, job_id: int, now_ms: int) -> list[LedgerRow]:
+        return await self._read(lambda con: ledger.left_out(con, find.owned(con, owner, job_id).id, now_ms))
+
+    async def unskip(self, owner: Caller, wanted: Unskip, now_ms: int) -> Job:
+        def take_back(con: sqlite3.Connection) -> Job:
+            edits.unskip(con, owner, find.owned(con, owner, wanted.job_id), wanted, now_ms)
+            return job_lists.one(con, wanted.job_id)
+
+        return await self._writer.submit(take_back)
 
     # ── queues, and the daemon as a whole ──────────────────────────────────────────────
     async def queues(self, owner: Caller) -> list[Queue]:

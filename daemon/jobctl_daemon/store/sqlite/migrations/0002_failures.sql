@@ -17,6 +17,9 @@ ALTER TABLE jobs ADD COLUMN told INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1
 UPDATE jobs SET suspended = paused, suspended_since = paused_since,
                 suspended_why = CASE WHEN paused = 1 THEN 'the job was paused' END;
 
+-- Up to here somebody asked to leave occurrences out.
+ALTER TABLE cursors ADD COLUMN skip_until INTEGER;
+
 DROP INDEX jobs_paused;
 CREATE INDEX jobs_suspended ON jobs (owner_id, paused, quarantined, resuming)
     WHERE deleted_ms IS NULL AND hidden = 0 AND done = 0 AND suspended = 1;
@@ -244,6 +247,11 @@ SELECT j.id AS job_id, j.uid, j.name, j.version, coalesce(v.schedule, '') AS sch
        coalesce(c.handled_ms, j.created_ms) AS handled_ms, coalesce(c.revision, 0) AS revision, j.created_ms,
        j.suspended_since, j.suspended_why, j.resuming, j.quarantined,
        coalesce((SELECT CAST(m.value AS INTEGER) FROM meta m WHERE m.key = 'generation'), 0) AS generation,
+       c.skip_until,
+       CASE WHEN j.suspended = 1 THEN
+           (SELECT json_group_array(json_array(o.from_ms, o.to_ms)) FROM occurrences o
+            WHERE o.job_id = j.id AND o.from_ms > c.handled_ms AND o.reason = 'asked')
+       END AS left_out,
        j.owner_id, j.suspended, j.starts_kind, j.deleted_ms
 FROM jobs j
 LEFT JOIN schedule_versions v ON v.job_id = j.id AND v.version = j.version
