@@ -115,8 +115,8 @@ def test_a_resumption_with_catch_up_runs_what_the_misfire_policy_says(daemon: Re
     phases_ms = [(now_ms - milliseconds(job["created_at"])) % 1000 for job in jobs.values()]
     slots_pass(daemon, (2_500 - min(phases_ms)) / 1000)
     daemon.client.resume_queue("night", catch_up=True)
-    daemon.until(lambda: not any(daemon.client.job(name)["suspended_by"] for name in jobs))
     resumed_at = daemon.client.status()["now"]
+    daemon.until(lambda: all(daemon.ledger(name) for name in jobs))
     rows = {name: list(daemon.client.ledger(name, None, resumed_at)) for name in jobs}
     runs = {name: [row["run_id"] for row in some if row["run_id"]] for name, some in rows.items()}
     missed = {name: [row for row in some if not row["run_id"]] for name, some in rows.items()}
