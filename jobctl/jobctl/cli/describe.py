@@ -1,10 +1,11 @@
 """Jobs and runs in a few words, the same in every verb."""
 
+from collections.abc import Sequence
 from signal import Signals
 from typing import Any
 
 from jobctl.cli.table import Cell
-from jobctl.cli.times import Viewer, duration, milliseconds, span, took
+from jobctl.cli.times import Clock, Viewer, duration, milliseconds, span, took
 
 _STATE_STYLES = {
     "failed": "bad", "dead": "bad", "parked": "bad", "succeeded": "good", "running": "good", "paused": "warn",
@@ -13,6 +14,8 @@ _STATE_STYLES = {
 _CLASS_WORDS = {"timed_out": "timed out", "oom": "out of memory", "spawn_error": "could not start"}
 #: Without a word here a failure is told by its exit code or signal.
 _NAMED_CLASSES = (*_CLASS_WORDS, "lost", "interrupted", "cancelled")
+#: Ends that nobody saw: they are outside the budget of retries.
+_UNSEEN = ("lost", "interrupted")
 #: So many occurrences skipped in a row are a habit, of which the daemon tells too.
 _HABIT = 3
 
@@ -27,6 +30,8 @@ def job_state(job: dict[str, Any]) -> Cell:
     """The state of a job. One that has not run yet is `new`: nothing says that it is ok."""
     if job["quarantined"]:
         return Cell("QUARANTINED", "QUARANT.", "bad")
+    if job["state"] == "ok" and job["retrying"]:
+        return Cell("retrying", style="warn")
     fresh = job["state"] == "ok" and not job["last_run"]
     return Cell("new") if fresh else state(job["state"], loud=True)
 
@@ -77,22 +82,50 @@ def outcome(run: dict[str, Any]) -> str:
 
 def waits_for_retry(run: dict[str, Any]) -> bool:
     """An attempt failed, and the next one has its time. A pause makes a waiting retry *scheduled* again."""
-    waits = run["state"] == "ready" or (run["state"] == "scheduled" and not run.get("replays"))
-    return waits and bool(run.get("attempt")) and bool(run.get("class"))
+    if run["state"] not in ("ready", "scheduled") or not run.get("attempt") or not run.get("class"):
+        return False
+    return not run.get("replays") or int(run["attempt"]) > int(run["uncounted"]) or run["class"] in _UNSEEN
 
 
 def waits_for_replay(run: dict[str, Any]) -> bool:
     """It was a dead letter, and is to run again: when the pace says so, or what is before it has ended."""
-    return run["state"] == "scheduled" and bool(run.get("replays")) and bool(run.get("class"))
+    waits = run["state"] in ("ready", "scheduled") and bool(run.get("replays")) and bool(run.get("class"))
+    return waits and not waits_for_retry(run)
 
 
 def retry(run: dict[str, Any], viewer: Viewer) -> str:
     """`retry 2 of 3 is due in 12s, 03:00:10 CET`, of a run that waits for one."""
-    number, most = int(run["attempt"]), int(run["max_attempts"]) - 1
-    which = f"retry {number} of {most}" if number <= most else "its next retry"  # more when it was lost or replayed
+    number, most = attempts_of_budget(run)
+    which = f"retry {number} of {most - 1}" if 0 < number < most else "its next retry"  # none of them: it was lost
     if milliseconds(run["due_at"]) <= viewer.now_ms:
         return f"{which} is due now"
     return f"{which} is due {viewer.ago(run['due_at'])}, {viewer.clock(run['due_at'])}"
+
+
+def attempts_of_budget(run: dict[str, Any]) -> tuple[int, int]:
+    """Attempts that count against its retries, and how many of these it may have: a replay begins with none."""
+    return int(run["attempt"]) - int(run["uncounted"]), int(run["max_attempts"]) - int(run["uncounted"])
+
+
+def result(run: dict[str, Any], viewer: Viewer) -> str:
+    """As `outcome`, for a table: what has not started says when it is due, what never did when that was decided."""
+    if run["state"] in ("scheduled", "ready"):
+        return _awaited(run, viewer)
+    if run.get("started_at") or not run.get("finished_at"):
+        return outcome(run)
+    return f"{outcome(run)}, {viewer.ago(run['finished_at'])}"
+
+
+def _awaited(run: dict[str, Any], viewer: Viewer) -> str:
+    """`retry in 5m00s`, `in 5m00s`, `held`, `waits`; else the state."""
+    first = str(run.get("reason") or "").partition(" ")[0].strip(":")
+    what = "retry" if waits_for_retry(run) else "replay" if waits_for_replay(run) else ""
+    kept = first if first in ("held", "waits") else ""
+    if milliseconds(run["due_at"]) > viewer.now_ms:
+        when = viewer.ago(run["due_at"]) + (f", {kept}" if kept else "")
+    else:
+        when = kept or ("due now" if what else str(run["state"]))
+    return f"{what} {when}".strip()
 
 
 def ended(run: dict[str, Any]) -> str:
@@ -131,21 +164,29 @@ def schedule(job: dict[str, Any]) -> str:
     return "on boot" if plan.get("on_boot") else "on start" if plan.get("on_start") else "by hand"
 
 
-def next_run(job: dict[str, Any], viewer: Viewer) -> Cell:
+def next_run(job: dict[str, Any], viewer: Viewer, clock: Clock | None = None) -> Cell:
     at = job.get("next_run_at")
     if at is None:
         plan = job.get("schedule") or {}
         waits = job["state"] not in ("paused", "parked")
         event = "next boot" if plan.get("on_boot") else "next start" if plan.get("on_start") else ""
-        event = event or (f"after {plan['after'].partition(':')[0]}" if plan.get("after") else "")
+        event = event or (f"after {plan['after'].rpartition(':')[0]}" if plan.get("after") else "")
         return Cell(event or ("never" if plan.get("cron") else "") if waits else "")
     relative = viewer.ago(at)
     if relative.endswith("ago"):
         relative = f"due {relative}"
-    return Cell(f"{relative}, {viewer.clock(at)}", relative)
+    return Cell(f"{relative}, {(clock or viewer.clock)(at)}", relative)
 
 
-def last_run(job: dict[str, Any], viewer: Viewer) -> Cell:
+def last_run(job: dict[str, Any], viewer: Viewer, active: Sequence[dict[str, Any]] = ()) -> Cell:
+    """How it went last; or, of the `active` runs of the job, what it is at instead of its next run."""
+    running = min((run for run in active if run["state"] == "running"), key=lambda run: int(run["id"]), default=None)
+    if running is not None and job["skipping"]:
+        style = "bad" if keeps_skipping(job) else "warn"
+        return Cell(f"running {run_age(running, viewer)}, {job['skipping']} skipped", style=style)
+    waiting = min(filter(waits_for_retry, active), key=lambda run: str(run["due_at"]), default=None)
+    if waiting is not None:
+        return Cell(f"{failure(waiting)}, {result(waiting, viewer)}", failure(waiting), "warn")
     last = job.get("last_run")
     if not last:
         return Cell("")
@@ -163,7 +204,12 @@ def run_time(run: dict[str, Any], viewer: Viewer) -> str:
     begun_ms = milliseconds(run["started_at"])
     if run.get("finished_at"):
         return took((milliseconds(run["finished_at"]) - begun_ms) / 1000)
-    return f"{span((viewer.now_ms - begun_ms) / 1000)} so far"
+    return f"{run_age(run, viewer)} so far"
+
+
+def run_age(run: dict[str, Any], viewer: Viewer) -> str:
+    """How long ago it started."""
+    return span((viewer.now_ms - milliseconds(run["started_at"])) / 1000) if run.get("started_at") else "now"
 
 
 def paused(thing: dict[str, Any], viewer: Viewer) -> str:

@@ -27,12 +27,10 @@ GROUP_FIELDS = (
 )  # fmt: skip
 _GROUPS = (
     Column("COUNT", right=True), Column("JOBS", shrinks=8), Column("FAILED", shrinks=10),
-    Column("ERROR", shrinks=8, drops=3), Column("LAST", drops=2), Column("REPLAYS", drops=1, right=True),
-    Column("FINGERPRINT"),
+    Column("ERROR", shrinks=8, drops=4), Column("LAST", drops=3), Column("REPLAYS", drops=1, right=True),
+    Column("NEWEST", drops=2, right=True), Column("FINGERPRINT"),
 )  # fmt: skip
-_GROUPS_WIDE = (
-    *_GROUPS[:5], Column("SINCE"), *_GROUPS[5:], Column("NEWEST", right=True), Column("REASON", shrinks=12)
-)  # fmt: skip
+_GROUPS_WIDE = (*_GROUPS[:5], Column("SINCE"), *_GROUPS[5:], Column("REASON", shrinks=12))
 _RUNS = (
     Column("RUN", right=True), Column("JOB", shrinks=8), Column("DIED", drops=2), Column("FAILED", shrinks=8),
     Column("ERROR", shrinks=8), Column("ATTEMPTS", drops=1, right=True), Column("REPLAYS", drops=1, right=True),
@@ -85,10 +83,11 @@ def _show_groups(session: Session, groups: list[dict[str, Any]], *, narrowed: bo
     for group in groups:
         failed = Cell(describe.failure(group), style="bad")
         row = [group["count"], _jobs(group["jobs"]), failed, describe.first_line(group["error"]),
-               viewer.ago(group["last_at"]), group["replays"], group["fingerprint"]]  # fmt: skip
+               viewer.ago(group["last_at"]), group["replays"], group["newest_run_id"],
+               group["fingerprint"]]  # fmt: skip
         if wide:
             row.insert(5, viewer.ago(group["first_at"]))
-            row += [group["newest_run_id"], group["reason"]]
+            row.append(group["reason"])
         rows.append(row)
     render.table(_GROUPS_WIDE if wide else _GROUPS, rows)
     if render.out.terminal:
@@ -105,9 +104,10 @@ def _show_runs(session: Session, runs: list[dict[str, Any]], *, narrowed: bool) 
         return
     wide = render.output == "wide"
     rows: list[list[Any]] = []
+    clock = viewer.alike(run["finished_at"] for run in runs)
     for run in runs:
         relative = viewer.ago(run["finished_at"])
-        died = Cell(f"{viewer.clock(run['finished_at'])}, {relative}", relative)
+        died = Cell(f"{clock(run['finished_at'])}, {relative}", relative)
         row = [run["id"], run["job"], died, Cell(describe.failure(run), style="bad"),
                describe.first_line(run["error"]), run["attempt"], run["replays"]]  # fmt: skip
         if wide:

@@ -160,7 +160,9 @@ class Fate:
     def _ran(self, run: Entry) -> str:
         name, state = f"run {run['id']}", run["state"]
         if describe.waits_for_retry(run):
-            tried = f"{name} failed: {describe.failure(run)}, attempt {run['attempt']} of {run['max_attempts']}"
+            number, most = describe.attempts_of_budget(run)
+            which = f"attempt {number} of {most}" if number > 0 else f"attempt {run['attempt']}"
+            tried = f"{name} failed: {describe.failure(run)}, {which}"
             return f"{tried}; {describe.retry(run, self._viewer)}"
         if state in ("scheduled", "ready"):
             before = f"failed: {describe.failure(run)}; replayed, it " if describe.waits_for_replay(run) else ""

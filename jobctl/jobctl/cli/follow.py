@@ -44,8 +44,9 @@ def until_started(session: Session, client: Client, run: Run) -> Run:
 
 
 def has_log(run: Run) -> bool:
-    """Whether an attempt of it has begun, and may have printed something."""
-    return bool(run["started_at"]) or run["state"] == "running" or (is_active(run) and run["attempt"] > 0)
+    """Whether it has had an attempt, whatever became of it since; a single one that could not be started is none."""
+    never_began = run["attempt"] == 1 and run["class"] == "spawn_error" and not run["started_at"]
+    return run["attempt"] > 0 and not never_began
 
 
 def _until_attempt(session: Session, client: Client, run: Run, number: int) -> Run:

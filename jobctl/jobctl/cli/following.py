@@ -2,10 +2,13 @@
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from functools import partial
+from itertools import groupby
+from typing import Any, Final, NamedTuple
 
 from jobctl.cli import describe
 from jobctl.cli.follow import has_log, is_active, until_over, until_started
+from jobctl.cli.meant import with_log
 from jobctl.cli.patience import Patience
 from jobctl.cli.session import Session
 from jobctl.client.sync import Client
@@ -19,12 +22,13 @@ Run = dict[str, Any]
 
 
 def follow_runs(session: Session, client: Client, job: Run, show: Callable[[Run], None]) -> None:
-    """`show` the job's newest run, then each further one until it is over, for as long as there is a next."""
+    """`show` the run that is under way or ran last, then each further one, for as long as there is a next."""
     patience = Patience(session)
     newest = next(iter(client.job_runs(job["id"], limit=1)), None)
-    seen = newest["id"] if newest else 0
-    if newest is not None:
-        _shown(session, client, newest, show)
+    first = with_log(partial(client.job_runs, job["id"]))
+    seen = _Seen(first["id"] if first else 0, newest["id"] if newest else 0)
+    if first is not None:
+        _shown(session, client, first, show)
     while True:
         try:
             fresh, next_at = patience.ask(lambda last=seen: _look(client, job, last))  # type: ignore[misc]
@@ -37,18 +41,34 @@ def follow_runs(session: Session, client: Client, job: Run, show: Callable[[Run]
         if not fresh and next_at is not None:
             session.render.word(f"waiting for the next run, {session.viewer.both(next_at)} (ctrl-c to stop)")
             fresh = _awaited(client, job, seen, patience)
-        for run in fresh:
-            seen = run["id"]
-            _shown(session, client, run, show)
+        for skipped, runs in groupby(fresh, key=lambda run: run["state"] == "skipped"):
+            together = list(runs)
+            if skipped and len(together) > 1:
+                reason = describe.outcome(together[-1])
+                session.render.word(f"{len(together)} runs of {job['name']}: {reason}")
+            else:
+                for run in together:
+                    _shown(session, client, run, show)
+            seen = seen._replace(last=together[-1]["id"])
 
 
-def _look(client: Client, job: Run, seen: int) -> tuple[list[Run], str | None]:
+class _Seen(NamedTuple):
+    """The last run that was shown, and the newest that there was at the beginning: what was skipped by then is old."""
+
+    last: int
+    newest: int
+
+    def is_old(self, run: Run) -> bool:
+        return int(run["id"]) <= (max(self) if run["state"] == "skipped" else self.last)
+
+
+def _look(client: Client, job: Run, seen: _Seen) -> tuple[list[Run], str | None]:
     """What has come, and when the next one does."""
     next_at: str | None = client.job(job["id"])["next_run_at"]
     return _after(client, job, seen), next_at
 
 
-def _awaited(client: Client, job: Run, seen: int, patience: Patience) -> list[Run]:
+def _awaited(client: Client, job: Run, seen: _Seen, patience: Patience) -> list[Run]:
     """The runs that came. None when the job has no next one any more, or is gone."""
     while True:
         time.sleep(_POLL_S)
@@ -60,10 +80,10 @@ def _awaited(client: Client, job: Run, seen: int, patience: Patience) -> list[Ru
             return fresh
 
 
-def _after(client: Client, job: Run, seen: int) -> list[Run]:
-    """Runs with a higher id than `seen`, oldest first."""
+def _after(client: Client, job: Run, seen: _Seen) -> list[Run]:
+    """Runs that came, oldest first."""
     runs: Iterator[Run] = client.job_runs(job["id"], limit=_LOOKED_AT)
-    return sorted((run for run in runs if run["id"] > seen), key=lambda run: int(run["id"]))
+    return sorted((run for run in runs if not seen.is_old(run)), key=lambda run: int(run["id"]))
 
 
 def _shown(session: Session, client: Client, run: Run, show: Callable[[Run], None]) -> None:

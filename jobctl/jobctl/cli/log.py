@@ -7,6 +7,7 @@ import typer
 
 from jobctl.cli import describe
 from jobctl.cli.follow import Watched, follow_log, has_log, is_active, log_writer, until_over, until_started
+from jobctl.cli.meant import with_log
 from jobctl.cli.select import find_run
 from jobctl.cli.session import Session
 from jobctl.cli.tail import tail_offset
@@ -14,7 +15,7 @@ from jobctl.client.sync import Client
 from jobctl.errors import InvalidInput, NotFound
 
 EXAMPLES = (
-    ("jobctl log backup", "its newest run"),
+    ("jobctl log backup", "the run that is under way, else the last one"),
     ("jobctl log 4812 --tail 20", "the last lines of one run"),
     ("jobctl log backup -f", "as it is written, and its next runs; also over a restart of the daemon"),
     ("jobctl log 4812 --tail 64kB > part", "piped: the bytes as they were written"),
@@ -25,7 +26,9 @@ _UNITS = {"b": 1, "kb": 1000, "k": 1000, "mb": 1_000_000, "m": 1_000_000}
 
 def verb(
     ctx: typer.Context,
-    which: Annotated[str, typer.Argument(metavar="JOB|RUN", help="a run's id, or a job for its newest run")],
+    which: Annotated[
+        str, typer.Argument(metavar="JOB|RUN", help="a run's id, or a job for the run under way, else its last")
+    ],
     follow: Annotated[
         bool, typer.Option("-f", "--follow", help="go on as it grows; of a job also its next runs")
     ] = False,
@@ -50,7 +53,7 @@ def verb(
     if job is not None:
         _follow_job(session, client, job, _Begin(offset, tail), raw=raw)
         return
-    run = find_run(client, which)
+    run = find_run(client, which, with_log)
     if follow and attempt is None:
         run = until_started(session, client, run)
     if not has_log(run):

@@ -22,7 +22,7 @@ EXAMPLES = (
 FIELDS = (
     "id", "name", "state", "owner", "queue", "schedule.words", "schedule.timezone", "next_run_at", "last_run.id",
     "last_run.state", "last_run.exit_code", "last_run.finished_at", "target", "tags", "note", "quarantined", "dead",
-    "skipping", "priority",
+    "skipping", "priority", "running", "retrying",
 )  # fmt: skip
 _COLUMNS = (
     Column("STATE"),
@@ -52,7 +52,7 @@ def verb(
         jobs,
         name=lambda job: str(job["name"]),
         fields=FIELDS,
-        show=lambda items: show_table(session, items) if items else _nothing(session, client, which),
+        show=lambda items: _show(session, client, items) if items else _nothing(session, client, which),
     )
 
 
@@ -70,17 +70,33 @@ def _values(which: Selector) -> list[str | None]:
     return [which.query, which.state, which.queue, which.owner, which.tag]
 
 
-def show_table(session: Session, jobs: list[dict[str, Any]]) -> None:
+def _show(session: Session, client: Client, jobs: list[dict[str, Any]]) -> None:
+    show_table(session, jobs, _active(client, jobs))
+
+
+def _active(client: Client, jobs: list[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:
+    """Active runs by the ids of those jobs of which they say more than the last run does."""
+    told: dict[int, list[dict[str, Any]]] = {
+        job["id"]: [] for job in jobs if job["retrying"] or (job["running"] and job["skipping"])
+    }
+    for run in client.runs(state="ready,running") if told else ():
+        if run["job_id"] in told:
+            told[run["job_id"]].append(run)
+    return told
+
+
+def show_table(session: Session, jobs: list[dict[str, Any]], active: dict[int, list[dict[str, Any]]]) -> None:
     """The table for people, and on stderr how many there are and what is wrong with them."""
     render, viewer = session.render, session.viewer
     wide = render.output == "wide"
     rows = []
+    clock = viewer.alike(job["next_run_at"] for job in jobs)
     for job in jobs:
-        last = describe.last_run(job, viewer)
+        last = describe.last_run(job, viewer, active.get(job["id"], ()))
         held = describe.held(job, viewer)
         if held:
             last = Cell(held, held.partition(" ")[0].strip(":"), "bad" if job["quarantined"] else "")
-        next_run, state = describe.next_run(job, viewer), describe.job_state(job)
+        next_run, state = describe.next_run(job, viewer, clock), describe.job_state(job)
         plan = describe.schedule(job)
         if wide:
             zone = (job.get("schedule") or {}).get("timezone")

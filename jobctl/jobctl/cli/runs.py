@@ -76,13 +76,13 @@ def show_table(session: Session, runs: list[dict[str, Any]]) -> None:
         return
     wide = render.output == "wide"
     rows = []
+    clock = viewer.alike(run["started_at"] for run in runs)
     for run in runs:
-        at = run["started_at"] or run["due_at"]
-        relative = viewer.ago(at)
-        word = describe.outcome(run) + (" (late)" if run.get("late") else "")
+        at = run["started_at"]
+        started = Cell(f"{clock(at)}, {viewer.ago(at)}", viewer.ago(at)) if at else Cell("")
+        word = describe.result(run, viewer) + (" (late)" if run.get("late") else "")
         result = describe.state(run["state"])._replace(text=word)
-        row = [run["id"], run["job"], Cell(f"{viewer.clock(at)}, {relative}", relative),
-               describe.run_time(run, viewer), result, run["trigger"]]  # fmt: skip
+        row = [run["id"], run["job"], started, describe.run_time(run, viewer), result, run["trigger"]]
         if wide:
             row += [
                 viewer.full(run["scheduled_at"]),

@@ -1,20 +1,23 @@
 """Which jobs a verb is about: the same arguments and options in every verb that takes several."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
 from jobctl.cli import describe
+from jobctl.cli.meant import Meant, at_work
 from jobctl.cli.verbs import JOB_STATES
 from jobctl.client.sync import Client
 from jobctl.client.transport import Json
 from jobctl.errors import Conflict, InvalidInput, NotFound
 
 _PANEL = "Which jobs"
-#: Words for --state that are no state of a job but hold beside it.
+#: Words for --state that the daemon does not know: they hold beside the state of a job.
 _MARKS: Final[dict[str, Callable[[Json], bool]]] = {
+    "retrying": lambda job: bool(job["retrying"]),
     "dead": lambda job: bool(job["dead"]),
     "quarantined": lambda job: bool(job["quarantined"]),
     "skipping": describe.keeps_skipping,
@@ -37,7 +40,8 @@ class Selector(NamedTuple):
         typer.Option(
             "--state",
             metavar="STATE",
-            help="jobs in a state: ok, failed, running, paused, done, parked, dead, quarantined, skipping",
+            help=f"jobs in a state: {', '.join(JOB_STATES)}; of several also those whose table shows another: "
+            "`failed` finds a paused job too whose last run failed",
             rich_help_panel=_PANEL,
         ),
     ] = None
@@ -69,13 +73,14 @@ def named_jobs(client: Client, selector: Selector) -> Iterable[Json]:
     if not selector.filters and not selector.all:
         raise InvalidInput("which jobs?", "name them, filter with --state, --tag, --owner, -q, or say --all")
     states = checked_words("--state", selector.state, JOB_STATES)
-    also = [holds for mark, holds in _MARKS.items() if mark in states]
-    if not also and "running" not in states:
-        return list(client.jobs(done=selector.all or None, **selector.filters))
-    # A paused or failing job may have a run too; its one state does not say so.
-    running = {run["job_id"] for run in client.runs(state="running")} if "running" in states else set()
-    jobs = client.jobs(done=selector.all or None, **{**selector.filters, "state": None})
-    return [job for job in jobs if job["state"] in states or job["id"] in running or any(holds(job) for holds in also)]
+    marks = [_MARKS[state] for state in states if state in _MARKS]
+    filters = {**selector.filters, "done": selector.all or None}
+    known = [state for state in states if state not in _MARKS]
+    found = {job["id"]: job for job in client.jobs(**{**filters, "state": ",".join(known)})} if known else {}
+    if not known or marks:
+        jobs = client.jobs(**{**filters, "state": None})
+        found |= {job["id"]: job for job in jobs if not marks or any(holds(job) for holds in marks)}
+    return sorted(found.values(), key=lambda job: (job["name"], job["id"]))
 
 
 def checked_words(option: str, text: str | None, known: Sequence[str]) -> list[str]:
@@ -114,8 +119,8 @@ def no_such(client: Client, name: str, error: NotFound, kind: str = "job") -> No
     return NotFound(f"there is no {kind} {name!r}", guess, details=error.details)
 
 
-def find_run(client: Client, text: str) -> Json:
-    """A run by its id, or the newest run of a job by the job's name. Digits are a run first."""
+def find_run(client: Client, text: str, meant: Meant = at_work) -> Json:
+    """A run by its id, or by the name of its job the one that is `meant`. Digits are a run first."""
     if text.isdigit():
         try:
             return client.run(text)
@@ -124,11 +129,11 @@ def find_run(client: Client, text: str) -> Json:
     try:
         job = named_job(client, text)
     except NotFound as error:
-        run = next(runs_called(client, text), None)
+        run = meant(partial(runs_called, client, text))
         if run is None:
             raise _no_such_run(client, text, error) from error
         return run
-    run = next(iter(client.job_runs(job["id"], limit=1)), None)
+    run = meant(partial(client.job_runs, job["id"]))
     if run is None:
         raise NotFound(f"{job['name']} has not run yet", f"run it now: jobctl run {job['name']}")
     return run

@@ -20,6 +20,8 @@ EXAMPLES = (
     ("jobctl show backup --json | jq .next_run_at", ""),
 )
 _RUNS = 5
+#: So many runs that have not started are looked through for retries.
+_LOOKED_AT = 100
 _FIRES = 3
 _INDENT = 13
 
@@ -65,11 +67,13 @@ def _show_job(session: Session, client: Client, job: dict[str, Any]) -> None:
     if render.machine:
         _machine(session, job, str(job["name"]))
         return
-    runs = list(client.job_runs(job["id"], limit=_RUNS))
+    active = _active(client, job)
+    shown = {run["id"] for run in active}
+    runs = [run for run in client.job_runs(job["id"], limit=_RUNS + len(active)) if run["id"] not in shown][:_RUNS]
     preview = client.job_next(job["id"], _FIRES) if job["schedule"] and not job["error"] else {}
     state = str(describe.job_state(job).text)
     render.line(f"{job['name']}   {state}   id {job['id']}")
-    _print(session, [*_job_facts(session, job, preview), *_run_lines(session, runs)])
+    _print(session, [*_job_facts(session, job, preview), *_active_lines(session, active), *_run_lines(session, runs)])
 
 
 def _job_facts(session: Session, job: dict[str, Any], preview: dict[str, Any]) -> list[Fact]:
@@ -122,14 +126,34 @@ def _extras(plan: dict[str, Any]) -> list[Fact]:
     return [("", ", ".join(words))] if words else []
 
 
+def _active(client: Client, job: dict[str, Any]) -> list[dict[str, Any]]:
+    """What runs, and what waits for a retry: newer runs that were skipped would hide it."""
+    states = [state for state, number in (("running", job["running"]), ("scheduled,ready", job["retrying"])) if number]
+    found = [run for state in states for run in client.job_runs(job["id"], limit=_LOOKED_AT, state=state)]
+    return [run for run in found if run["state"] == "running" or describe.waits_for_retry(run)][:_RUNS]
+
+
+def _active_lines(session: Session, runs: list[dict[str, Any]]) -> list[Fact]:
+    viewer = session.viewer
+    lines = []
+    for run in runs:
+        if run["state"] == "running":
+            since = f" for {describe.run_age(run, viewer)}, since {viewer.clock(run['started_at'])}"
+            lines.append(("running", f"run {run['id']}" + (since if run["started_at"] else "")))
+        else:
+            lines.append(("retrying", f"run {run['id']}  {describe.failure(run)}; {describe.retry(run, viewer)}"))
+    return lines
+
+
 def _run_lines(session: Session, runs: list[dict[str, Any]]) -> list[Fact]:
     viewer = session.viewer
     lines = []
     for index, run in enumerate(runs):
         taken = describe.run_time(run, viewer)
-        at = viewer.both(run["started_at"] or run["due_at"])
+        at = run["started_at"] or run["finished_at"]
+        when = viewer.both(at) if at else f"due {viewer.both(run['due_at'])}"
         text = f"run {run['id']}  {describe.ended(run)}" + (f" after {taken}" if run["finished_at"] and taken else "")
-        lines.append(("last" if index == 0 else "", f"{text}   {at}"))
+        lines.append(("last" if index == 0 else "", f"{text}   {when}"))
     return lines or [("last", "has not run yet")]
 
 

@@ -4,6 +4,7 @@ Absolute times are of the viewer's zone: `TZ`, else the host's. `--utc` shows UT
 """
 
 import time
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Final
 
@@ -12,6 +13,9 @@ _LONG: Final = 48 * _HOUR
 _YEAR: Final = 365 * _DAY
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+#: How an instant is written.
+Clock = Callable[[str], str]
 
 
 def moment(text: str) -> datetime:
@@ -79,10 +83,13 @@ class Viewer:
         seconds = (milliseconds(text) - self.now_ms) / 1000
         return f"in {span(seconds)}" if seconds >= 0 else f"{span(seconds)} ago"
 
-    def clock(self, text: str) -> str:
-        """`03:00 CET`, with the weekday within a week, else the date, with the year when it is another."""
+    def clock(self, text: str, *, exact: bool = False) -> str:
+        """`03:00 CET`, with the weekday within a week, else the date, with the year when it is another.
+
+        Seconds where there are some, or where it is to be `exact`.
+        """
         at, now = self._local(milliseconds(text)), self._local(self.now_ms)
-        seconds = f":{at.second:02d}" if at.second else ""
+        seconds = f":{at.second:02d}" if at.second or exact else ""
         hour = f"{at:%H:%M}{seconds} {at.tzname()}"
         days = abs((at.date() - now.date()).days)
         if days == 0:
@@ -91,6 +98,11 @@ class Viewer:
             return f"{_DAYS[at.weekday()]} {hour}"
         year = f" {at.year}" if at.year != now.year else ""
         return f"{at.day:02d} {_MONTHS[at.month - 1]}{year} {hour}"
+
+    def alike(self, column: Iterable[str | None]) -> Clock:
+        """`clock` for a column of a table: when one of its times has seconds, all of them do."""
+        exact = any(text is not None and milliseconds(text) // 1000 % _MINUTE for text in column)
+        return lambda text: self.clock(text, exact=exact)
 
     def full(self, text: str) -> str:
         """`Mon 30 Nov 2026 03:00:00 CET`."""

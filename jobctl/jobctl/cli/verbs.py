@@ -84,7 +84,9 @@ VERBS: Final = (
 )
 
 #: What --state takes of jobs; the last three hold beside one of the others.
-JOB_STATES: Final = ("ok", "failed", "running", "paused", "done", "parked", "dead", "quarantined", "skipping")
+JOB_STATES: Final = (
+    "ok", "failed", "running", "retrying", "paused", "done", "parked", "dead", "quarantined", "skipping",
+)  # fmt: skip
 #: Words of jobctl.states, which is not loaded for them at a start; a test compares.
 RUN_STATES: Final = (
     "scheduled", "ready", "running", "dead", "succeeded", "failed", "cancelled", "skipped", "superseded", "discarded",

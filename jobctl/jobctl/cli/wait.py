@@ -15,13 +15,15 @@ from jobctl.cli.session import Session
 EXAMPLES = (
     ("jobctl wait 4812", "ends with its exit code"),
     ("jobctl wait 4812 4813 --timeout 10m", "124 when it takes longer"),
-    ("jobctl wait backup", "the newest run of a job"),
+    ("jobctl wait backup", "the run of a job that is under way"),
 )
 
 
 def verb(
     ctx: typer.Context,
-    runs: Annotated[list[str], typer.Argument(metavar="RUN…", help="ids of runs; a job stands for its newest run")],
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN…", help="ids of runs; a job stands for its run under way, else its last")
+    ],
     timeout: Annotated[
         str | None, typer.Option("--timeout", metavar="DURATION", help="give up after so long, with 124")
     ] = None,

@@ -34,10 +34,10 @@ def letters(daemon: FakeDaemon) -> FakeDaemon:
 
 def test_people_see_groups(cli: Cli, letters: FakeDaemon) -> None:
     assert cli("dlq", "ls").out.splitlines() == [
-        "COUNT  JOBS    FAILED     ERROR         LAST        REPLAYS  FINGERPRINT",
-        "    1  sync    timed out  -             11m59s ago        0  beef",
-        "    2  backup  exit 1     disk is full  1h12m ago         1  3f2a91c07d18",
-        "    1  backup  exit 1     no route      11m59s ago        0  cafe",
+        "COUNT  JOBS    FAILED     ERROR         LAST        REPLAYS  NEWEST  FINGERPRINT",
+        "    1  sync    timed out  -             11m59s ago        0      94  beef",
+        "    2  backup  exit 1     disk is full  1h12m ago         1      92  3f2a91c07d18",
+        "    1  backup  exit 1     no route      11m59s ago        0      90  cafe",
     ]
     wide = cli("dlq", "ls", "-o", "wide").out
     assert "SINCE" in wide

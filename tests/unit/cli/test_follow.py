@@ -270,6 +270,37 @@ def test_a_job_is_followed_from_run_to_run(cli: Cli, daemon: FakeDaemon, monkeyp
     ]  # fmt: skip
 
 
+def test_a_job_is_followed_from_the_run_that_is_under_way(
+    cli: Cli, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was skipped before is old; what was skipped meanwhile is one line."""
+    monkeypatch.setattr(following, "_POLL_S", 0)
+    sync = daemon.jobs[1]
+    skipped = {"state": "skipped", "attempt": 0, "outcome": "overlap", "started_at": None, "exit_code": None}
+    daemon.runs[:0] = [run(number, sync, **skipped) for number in (105, 104)]
+    looks = iter(range(10))
+
+    def look(asked: Asked, match: object) -> Answer:
+        if next(looks) == 1:
+            daemon.runs[:0] = [run(number, sync, **skipped) for number in (108, 107, 106)]
+            daemon.runs[:0] = [run(109, sync)]
+            daemon.logs[109] = b"after\n"
+            sync["next_run_at"] = None
+        return Answer(200, sync)
+
+    def ended(asked: Asked, match: object) -> Answer:
+        return Answer(200, run(103, sync))
+
+    daemon.override("GET", "/v1/jobs/(sync|2)", look)
+    daemon.override("GET", "/v1/runs/103", ended)
+    result = cli("log", "sync", "-f")
+    assert result.out == "so far\nafter\n"
+    assert result.err.splitlines() == [
+        "run 103 of sync: ok after 41s", "3 runs of sync: skipped: overlap", "run 109 of sync: ok after 41s",
+        "sync has no next run",
+    ]  # fmt: skip
+
+
 def test_a_run_and_a_job_without_a_next_one_end(cli: Cli, daemon: FakeDaemon) -> None:
     daemon.jobs[0]["next_run_at"] = None
     for which in ("101", "backup"):

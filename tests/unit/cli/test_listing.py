@@ -161,8 +161,18 @@ def test_show_a_run_that_waits_for_its_retry(cli: Cli, daemon: FakeDaemon) -> No
     for text in ("attempt 1  exit 1 after 1.0s, pid 4242", "attempt 2  SIGKILL after 500ms, 10s after attempt 1",
                  "next       retry 2 of 3 is due in 12s, 03:12:53 CET", "now: jobctl retry 104"):  # fmt: skip
         assert text in shown
-    assert "retrying" in cli("runs").out
+    assert "retry in 12s" in cli("runs").out
     assert "run 104 failed: SIGKILL, attempt 2 of 4; retry 2 of 3 is due in 12s" in cli("why", "104").out
+
+
+def test_a_replay_begins_with_no_retries_used(cli: Cli, daemon: FakeDaemon) -> None:
+    waiting = {"state": "ready", "class": "exit_code", "attempt": 5, "uncounted": 4, "max_attempts": 7, "replays": 1,
+               "started_at": None, "finished_at": None, "due_at": "2026-11-29T02:12:53Z"}  # fmt: skip
+    daemon.runs.insert(0, run(104, daemon.jobs[0], **waiting))
+    assert "next       retry 1 of 2 is due in 12s" in cli("show", "104", "--run").out
+    assert "attempt 1 of 3; retry 1 of 2 is due" in cli("why", "104").out
+    daemon.runs[0] |= {"uncounted": 5, "class": "lost"}
+    assert "next       its next retry is due in 12s" in cli("show", "104", "--run").out
 
 
 def test_show_a_run_that_is_dead(cli: Cli, daemon: FakeDaemon) -> None:
@@ -193,6 +203,103 @@ def test_runs(cli: Cli) -> None:
     assert cli("runs").out.splitlines()[0].split() == ["RUN", "JOB", "STARTED", "TOOK", "RESULT", "TRIGGER"]
     assert "exit 1 (late)" in cli("runs", "backup").out
     assert cli("runs", "hand").err == "no runs\n"
+
+
+@pytest.mark.parametrize(
+    ("changed", "result"),
+    [
+        ({"state": "scheduled", "due_at": "2026-11-29T02:17:41Z"}, "in 5m00s"),
+        ({"state": "scheduled", "due_at": "2026-11-29T02:17:41Z", "reason": "held: its job is paused"},
+         "in 5m00s, held"),
+        ({"state": "scheduled", "reason": "held: its job is paused"}, "held"),
+        ({"state": "scheduled", "reason": "waits for an earlier run of its job"}, "waits"),
+        ({"state": "ready"}, "ready"),
+        ({"state": "ready", "class": "exit_code", "attempt": 1, "due_at": "2026-11-29T02:17:41Z"}, "retry in 5m00s"),
+        ({"state": "ready", "class": "exit_code", "attempt": 1}, "retry due now"),
+        ({"state": "scheduled", "class": "exit_code", "attempt": 1, "reason": "held: its job is paused"}, "retry held"),
+        ({"state": "scheduled", "class": "exit_code", "attempt": 4, "uncounted": 4, "replays": 1,
+          "reason": "waits for its turn in the replay"}, "replay waits"),
+        ({"state": "skipped", "outcome": "limit", "finished_at": "2026-11-29T02:12:00Z"}, "skipped: limit, 41s ago"),
+    ],
+)  # fmt: skip
+def test_what_has_not_started_says_when_it_will(
+    cli: Cli, daemon: FakeDaemon, changed: dict[str, object], result: str
+) -> None:
+    unstarted = {"attempt": 0, "outcome": None, "started_at": None, "finished_at": None, "exit_code": None}
+    daemon.runs = [run(104, daemon.jobs[0], **(unstarted | changed))]
+    row = cli("runs").out.splitlines()[1]
+    assert row.split("  ", 1)[1].split() == ["backup", "-", "-", *result.split(), "schedule"]
+    last = cli("show", "backup").out.split("\n  last")[1].split("\n")[0]
+    assert "run 104" in last
+    assert changed["state"] != "skipped" or last.endswith("03:12 CET, 41s ago")
+
+
+def test_times_of_a_column_have_seconds_together(cli: Cli, daemon: FakeDaemon) -> None:
+    assert "03:00 CET, 12m40s ago" in cli("runs").out
+    daemon.runs[0]["started_at"] = "2026-11-29T02:10:07Z"
+    shown = cli("runs").out
+    assert "03:10:07 CET, 2m34s ago" in shown
+    assert "03:00:00 CET, 12m40s ago" in shown
+    daemon.jobs[1]["next_run_at"] = "2026-11-29T02:12:51Z"
+    assert "Mon 03:00:00 CET" in cli("ls").out
+
+
+@pytest.fixture
+def hung(daemon: FakeDaemon) -> FakeDaemon:
+    """Run 103 of sync has been running for long, and what came after it was skipped."""
+    sync = daemon.jobs[1]
+    sync |= {"skipping": 40}
+    skipped = {"state": "skipped", "attempt": 0, "outcome": "overlap", "started_at": None, "exit_code": None}
+    daemon.runs = [*(run(number, sync, **skipped) for number in range(143, 103, -1)), *daemon.runs]
+    return daemon
+
+
+def test_a_job_means_its_run_that_is_under_way_not_what_was_skipped_since(cli: Cli, hung: FakeDaemon) -> None:
+    hung.jobs[1]["next_run_at"] = None
+    assert cli("log", "sync").out == "so far\n"
+    assert cli("show", "sync", "--run").out.startswith("run 103 of sync   running")
+    assert "running    run 103 for 2m41s, since 03:10 CET\n  last       run 143  skipped" in cli("show", "sync").out
+    waited = cli("wait", "sync", "--timeout", "10ms")
+    assert (waited.code, waited.out) == (124, "run 103 of sync: running\n")
+    assert "running 2m41s, 40 skipped" in cli("ls").out
+
+
+def test_a_job_means_its_last_run_that_was_not_skipped(cli: Cli, hung: FakeDaemon) -> None:
+    for item in hung.runs:
+        item |= {"state": "succeeded"} if item["state"] == "running" else {}
+    assert cli("log", "sync").out == "so far\n"
+    assert cli("wait", "sync").out == "run 103 of sync: ok\n"
+    hung.runs.insert(0, run(144, hung.jobs[1], state="cancelled", attempt=0, started_at=None))
+    assert cli("log", "sync").out == "so far\n"
+    assert cli("wait", "sync").out == "run 144 of sync: cancelled\n"
+    hung.runs = [item for item in hung.runs if item["state"] == "skipped"]
+    assert cli("wait", "sync").out == "run 143 of sync: skipped: overlap\n"
+
+
+def test_a_job_in_its_retries_says_so(cli: Cli, daemon: FakeDaemon) -> None:
+    waits = {"state": "ready", "class": "exit_code", "outcome": "exit_code", "exit_code": None, "reason": "exit 3",
+             "started_at": None, "finished_at": None, "due_at": "2026-11-29T02:17:41Z"}  # fmt: skip
+    daemon.jobs[2] |= {"retrying": 1}
+    daemon.runs.insert(0, run(104, daemon.jobs[2], **waits))
+    assert cli("ls").out.splitlines()[2] == (
+        "retrying  hand    by hand       -                         exit 3, retry in 5m00s"
+    )
+    assert cli("ls", "--state", "retrying", "-o", "name").out == "hand\n"
+    shown = cli("show", "hand").out
+    assert "hand   retrying   id 3\n" in shown
+    assert "retrying   run 104  exit 3; retry 1 of 0" not in shown
+    assert "retrying   run 104  exit 3; its next retry is due in 5m00s, 03:17:41 CET\n" in shown
+
+
+def test_what_has_had_an_attempt_has_a_log(cli: Cli, daemon: FakeDaemon) -> None:
+    backup = daemon.jobs[0]
+    cancelled = run(104, backup, state="cancelled", started_at=None, reason="it was cancelled by ana")
+    daemon.runs += [cancelled, dead(90, backup, started_at=None, put_back={"at": "2026-11-29T02:00:00Z", "run": 3})]
+    daemon.logs |= {104: b"tried\n", 90: b"died\n"}
+    assert cli("log", "104").out == "tried\n"
+    assert cli("log", "90").out == "died\n"
+    daemon.runs.append(run(105, backup, state="skipped", attempt=0, started_at=None))
+    assert (cli("log", "105").code, "has no log: skipped" in cli("log", "105").err) == (3, True)
 
 
 def test_since_looks_back(cli: Cli, daemon: FakeDaemon) -> None:
@@ -291,8 +398,7 @@ def test_a_state_that_does_not_exist(cli: Cli, verb: str, known: str) -> None:
 
 
 def test_running_is_every_job_with_an_active_run(cli: Cli, daemon: FakeDaemon) -> None:
-    daemon.jobs[0] |= {"state": "paused", "paused": True}
-    daemon.runs.insert(0, run(104, daemon.jobs[0], state="running", finished_at=None))
+    daemon.jobs[0] |= {"state": "paused", "paused": True, "suspended_by": "job", "running": 1}
     assert cli("ls", "--state", "running", "-o", "name").out == "backup\nsync\n"
     assert cli("ls", "--state", "running,ok", "-o", "name").out == "backup\nhand\nsync\n"
 

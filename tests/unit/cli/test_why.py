@@ -179,7 +179,8 @@ def test_a_run_that_waits_for_another(cli: Cli, daemon: FakeDaemon) -> None:
 
 def test_a_replay_that_waits_for_its_turn(cli: Cli, daemon: FakeDaemon) -> None:
     waiting = {"state": "scheduled", "started_at": None, "finished_at": None, "replays": 1, "exit_code": None,
-               "reason": "waits for its turn in the replay", "due_at": "2026-11-29T02:12:51Z"}  # fmt: skip
+               "uncounted": 4, "reason": "waits for its turn in the replay",
+               "due_at": "2026-11-29T02:12:51Z"}  # fmt: skip
     daemon.runs.append(dead(90, daemon.jobs[0], **waiting))
     said = "run 90 failed: exit_code; replayed, it waits for its turn in the replay, due 03:12:51 CET, in 10s"
     assert said.replace("exit_code", "exit code") in cli("why", "90").out
