@@ -1,6 +1,7 @@
 """`jobctl status`: is the daemon alive, and what is wrong."""
 
 from collections.abc import Iterator
+from shlex import quote
 from typing import Annotated, Any, Final
 
 import typer
@@ -9,7 +10,8 @@ from jobctl.cli import describe
 from jobctl.cli.dead import count_words
 from jobctl.cli.ending import Ended, How
 from jobctl.cli.session import Session
-from jobctl.cli.times import Viewer, duration, milliseconds, span, took
+from jobctl.cli.times import Viewer, duration, milliseconds, rfc3339, span, took
+from jobctl.client.sync import Client
 
 EXAMPLES = (
     ("jobctl status", ""),
@@ -20,6 +22,11 @@ _INDENT: Final = 8
 #: What is due and not started for longer is a trouble.
 _OLDEST_DUE_S: Final = 60
 _NEW_MS: Final = 86_400_000
+#: A time without a daemon is told for so long, from so much on: a restart takes some of it.
+_LATELY_MS: Final = 86_400_000
+_GAP_MS: Final = 10_000
+#: Who has paused what the daemon paused by itself.
+_ITSELF: Final = "jobd"
 
 
 def verb(
@@ -31,8 +38,9 @@ def verb(
 ) -> None:
     """Show the daemon: alive, keeping up, and what is wrong. `jobctl` alone does the same.
 
-    With --check it is a line for each trouble: starts that are over 60 s behind, dead letters that are new, a service
-    that fails or stalls, a schedule that cannot be expanded, a warning.
+    With --check it is a line for each trouble: starts that are over 60 s behind, dead letters that are new, jobs that
+    are quarantined, are skipped again and again or whose schedule cannot be expanded, a service that fails or stalls,
+    a warning. What a person has paused is a line too, but no trouble.
     """
     session: Session = ctx.obj
     new_ms = _NEW_MS
@@ -42,31 +50,50 @@ def verb(
         new_ms = duration_ms("--new", new)
     client = session.reader()
     status = client.status()
-    alarms = list(_alarms(status, session.viewer, new_ms))
     render = session.render
-    if render.output in {"json", "ndjson"}:
-        render.json({**status, "troubles": alarms} if check else status)
+    if check:
+        _check(session, client, status, new_ms)
+    elif render.output in {"json", "ndjson"}:
+        render.json(status)
     elif render.output in {"name", "csv"}:
         render.names([str(status["state"])])
-    elif check:
-        for line in alarms:
-            render.flow(line)
     else:
-        paused = [queue for queue in client.queues() if queue["paused"]]
-        _show(session, status, paused)
-    if check and alarms:
+        _show(session, status, _paused(client, status))
+
+
+def _check(session: Session, client: Client, status: dict[str, Any], new_ms: int) -> None:
+    render, pauses = session.render, _paused(client, status)
+    own = [pause for pause in pauses if pause["paused_by"] == _ITSELF]
+    alarms = [*_alarms(status, client, session.viewer, new_ms), *_held(own, session.viewer)]
+    notes = list(_held([pause for pause in pauses if pause not in own], session.viewer))
+    if render.output in {"json", "ndjson"}:
+        render.json({**status, "troubles": alarms, "notes": notes})
+    elif render.output in {"name", "csv"}:
+        render.names([str(status["state"])])
+    else:
+        for line in (*alarms, *notes):
+            render.flow(line)
+    if alarms:
         raise Ended(How.TROUBLE)
 
 
-def _alarms(status: dict[str, Any], viewer: Viewer, new_ms: int) -> Iterator[str]:
+def _paused(client: Client, status: dict[str, Any]) -> list[dict[str, Any]]:
+    """The daemon's pause, and those of queues."""
+    queues = [queue for queue in client.queues() if queue["paused"] and queue["name"]]
+    return [status["paused"], *queues] if status["paused"] else queues
+
+
+def _alarms(status: dict[str, Any], client: Client, viewer: Viewer, new_ms: int) -> Iterator[str]:
     """What a monitor is to hear of, one sentence each."""
     yield from _unwell(status)
     dead = status["dead"]
     if dead["newest_at"] and viewer.now_ms - milliseconds(dead["newest_at"]) < new_ms:
         since = duration(new_ms / 1000)
-        total = count_words(dead["total"])
-        yield f"a dead letter is new, {viewer.ago(dead['newest_at'])}: jobctl dlq ls --since {since} ({total} in all)"
-    yield from _parked(status)
+        new = sum(1 for _ in client.dead(since=rfc3339(viewer.now_ms - new_ms + 1)))
+        words = count_words(new).replace("dead", "new dead")
+        yield (f"{words} in {since}, of {dead['total']} in all, the newest {viewer.ago(dead['newest_at'])}: "
+               f"jobctl dlq ls --since {since}")  # fmt: skip
+    yield from _jobs_in_trouble(status)
 
 
 def _troubles(status: dict[str, Any]) -> Iterator[str]:
@@ -76,11 +103,7 @@ def _troubles(status: dict[str, Any]) -> Iterator[str]:
         yield f"{count_words(status['dead']['total'])}: jobctl dlq ls"
     if status["jobs"]["failed"]:
         yield f"{status['jobs']['failed']} failed: jobctl ls --state failed"
-    if status["quarantined"]:
-        yield f"{status['quarantined']} quarantined after too many dead letters: jobctl ls --state quarantined"
-    if status["skipping"]:
-        yield f"{status['skipping']} skipped again and again: jobctl ls --state skipping"
-    yield from _parked(status)
+    yield from _jobs_in_trouble(status)
 
 
 def _unwell(status: dict[str, Any]) -> Iterator[str]:
@@ -101,15 +124,21 @@ def _silent_services(status: dict[str, Any]) -> Iterator[str]:
             yield f"{name} fails: {service['error']}"
 
 
-def _parked(status: dict[str, Any]) -> Iterator[str]:
+def _jobs_in_trouble(status: dict[str, Any]) -> Iterator[str]:
+    if status["quarantined"]:
+        yield f"{status['quarantined']} quarantined after too many dead letters: jobctl ls --state quarantined"
+    if status["skipping"]:
+        yield f"{status['skipping']} skipped again and again: jobctl ls --state skipping"
     if status["jobs"]["parked"]:
         yield f"{status['jobs']['parked']} parked, their schedules cannot be expanded: jobctl ls --state parked"
 
 
-def _show(session: Session, status: dict[str, Any], queues: list[dict[str, Any]]) -> None:
+def _show(session: Session, status: dict[str, Any], pauses: list[dict[str, Any]]) -> None:
     fact, viewer = session.render.fact, session.viewer
     kind = "system" if status["system"] else f"of {status['user']}"
-    up = span(status["uptime_s"])
+    if status["home"]:
+        kind = f"trial of {status['user']} in JOBCTL_HOME {status['home']}"
+    up = span(status["uptime_s"]) + _down(status["clock"]["last_down"], viewer)
     fact("jobd", f"{status['version']}, {status['state']} for {up}, pid {status['pid']}, {kind}", _INDENT)
     for label, text in _facts(viewer, status):
         fact(label, text, _INDENT)
@@ -117,7 +146,7 @@ def _show(session: Session, status: dict[str, Any], queues: list[dict[str, Any]]
     text = "comes back after a reboot" if back else "will NOT come back after a reboot or logout"
     why = f": {status['returns_after_reboot_why']}" if status.get("returns_after_reboot_why") else ""
     fact("reboot", text + why, _INDENT, "" if back else "bad")
-    for line in _pauses(status, queues, viewer):
+    for line in _pauses(pauses, viewer):
         fact("paused", line, _INDENT, "warn")
     for line in _troubles(status):
         fact("trouble", line, _INDENT, "bad")
@@ -126,11 +155,30 @@ def _show(session: Session, status: dict[str, Any], queues: list[dict[str, Any]]
         fact("note", f"nobody is told of failures of {number}: jobctl edit JOB --notify mail", _INDENT)
 
 
-def _pauses(status: dict[str, Any], queues: list[dict[str, Any]], viewer: Viewer) -> Iterator[str]:
-    if status["paused"]:
-        yield f"the daemon, {describe.paused(status['paused'], viewer)}; jobctl daemon resume"
-    for queue in queues:
-        yield f"queue {queue['name']}, {describe.paused(queue, viewer)}; jobctl queue resume {queue['name']}"
+def _pauses(pauses: list[dict[str, Any]], viewer: Viewer) -> Iterator[str]:
+    for pause in pauses:
+        what, resume = f"queue {pause['name']}", f"jobctl queue resume {quote(pause['name'])}"
+        if not pause["name"]:
+            what, resume = "the daemon", "jobctl daemon resume"
+        yield f"{what}, {describe.paused(pause, viewer)}; {resume}"
+
+
+def _held(pauses: list[dict[str, Any]], viewer: Viewer) -> Iterator[str]:
+    yield from (f"paused: {line}" for line in _pauses(pauses, viewer))
+
+
+def _down(down: dict[str, Any] | None, viewer: Viewer) -> str:
+    """How long there was no daemon before this one, if that was lately: one that was killed may have been idle."""
+    if down is None or viewer.now_ms - milliseconds(down["to"]) > _LATELY_MS:
+        return ""
+    gap_ms = milliseconds(down["to"]) - milliseconds(down["from"])
+    if gap_ms < _GAP_MS:
+        return ""
+    clock = viewer.alike([down["from"], down["to"]])
+    if down["clean"]:
+        return f", after {span(gap_ms / 1000)} without a daemon ({clock(down['from'])} to {clock(down['to'])})"
+    seen = f"last sign of life {clock(down['from'])}, back {clock(down['to'])}"
+    return f", after up to {span(gap_ms / 1000)} without a daemon ({seen})"
 
 
 def _facts(viewer: Viewer, status: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -140,7 +188,9 @@ def _facts(viewer: Viewer, status: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "zone", f"{status['timezone']}, from {status['timezone_from']}; tzdata {status['tzdata']}"
     counts = [f"{jobs[word]} {word}" for word in ("failed", "parked", "paused") if jobs[word]]
     yield "jobs", f"{jobs['total']}" + (f": {', '.join(counts)}" if counts else "")
-    waiting = f"{status['ready']} ready, {status['scheduled']} scheduled"
+    ready = max(0, status["ready"] - status["retrying"])
+    retrying = f"{status['retrying']} waiting for a retry, " if status["retrying"] else ""
+    waiting = f"{ready} ready, {retrying}{status['scheduled']} scheduled"
     dead = f", {status['dead']['total']} dead" if status["dead"]["total"] else ""
     yield "runs", f"{status['running']} running in {status['slots']} slots, {waiting}{dead}"
     if lag.get("count"):

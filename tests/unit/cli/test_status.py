@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from unit.cli.conftest import Cli
-from unit.client.fake_daemon import FakeDaemon, queue
+from unit.client.fake_daemon import FakeDaemon, dead, queue
 
 
 def test_a_daemon_that_is_well(cli: Cli) -> None:
@@ -47,7 +47,48 @@ def test_pauses_of_the_daemon_and_of_queues(cli: Cli, daemon: FakeDaemon) -> Non
     assert "paused  the daemon, by ana 1h00m ago: moving; jobctl daemon resume\n" in shown.out
     assert "paused  queue mail, by ana 1h00m ago: moving; jobctl queue resume mail\n" in shown.out
     assert "default" not in shown.out
-    assert cli("status", "--check").code == 0
+    check = cli("status", "--check")
+    assert (check.code, check.out.splitlines()) == (0, [
+        "paused: the daemon, by ana 1h00m ago: moving; jobctl daemon resume",
+        "paused: queue mail, by ana 1h00m ago: moving; jobctl queue resume mail",
+    ])  # fmt: skip
+    assert len(cli("status", "--check", "--json").json()["notes"]) == 2
+
+
+def test_what_the_daemon_has_paused_by_itself_is_an_alarm(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.queues = [queue("mail", paused=True, paused_by="jobd", paused_since="2026-11-29T01:12:41Z")]
+    check = cli("status", "--check")
+    assert (check.code, check.out) == (1, "paused: queue mail, by jobd 1h00m ago; jobctl queue resume mail\n")
+
+
+def test_a_trial_is_called_one(cli: Cli, daemon: FakeDaemon) -> None:
+    assert ", pid 812, of ana\n" in cli("status").out
+    daemon.status |= {"system": True, "user": "root"}
+    assert ", pid 812, system\n" in cli("status").out
+    daemon.status |= {"home": "/tmp/try"}
+    assert ", pid 812, trial of root in JOBCTL_HOME /tmp/try\n" in cli("status").out
+
+
+@pytest.mark.parametrize(
+    ("down", "said"),
+    [
+        ({"from": "2026-11-29T01:01:00Z", "to": "2026-11-29T01:05:00Z", "clean": True},
+         "running for 1h12m, after 4m00s without a daemon (02:01 CET to 02:05 CET), pid"),
+        ({"from": "2026-11-29T01:01:00Z", "to": "2026-11-29T01:05:30Z", "clean": False},
+         "after up to 4m30s without a daemon (last sign of life 02:01:00 CET, back 02:05:30 CET), pid"),
+        ({"from": "2026-11-29T01:01:00Z", "to": "2026-11-29T01:01:09Z", "clean": True}, "running for 1h12m, pid"),
+        ({"from": "2026-11-27T01:01:00Z", "to": "2026-11-28T02:12:40Z", "clean": True}, "running for 1h12m, pid"),
+        (None, "running for 1h12m, pid"),
+    ],
+)  # fmt: skip
+def test_that_there_was_no_daemon(cli: Cli, daemon: FakeDaemon, down: dict[str, Any] | None, said: str) -> None:
+    daemon.status["clock"] = {**daemon.status["clock"], "last_down": down}
+    assert said in cli("status").out
+
+
+def test_waiting_retries_are_counted_apart(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.status |= {"ready": 5, "retrying": 3}
+    assert "2 ready, 3 waiting for a retry, 1 scheduled" in cli("status").out
 
 
 @pytest.mark.parametrize(
@@ -76,8 +117,10 @@ def test_the_clock(cli: Cli, daemon: FakeDaemon, clock: dict[str, Any], said: st
         ({"jobs": {"total": 1, "paused": 0, "failed": 0, "parked": 1}}, "1 parked"),
         (
             {"dead": {"total": 3, "newest_at": "2026-11-29T02:00:00Z"}},
-            "a dead letter is new, 12m41s ago: jobctl dlq ls",
+            "2 new dead letters in 24h, of 3 in all, the newest 12m41s ago: jobctl dlq ls --since 24h",
         ),
+        ({"quarantined": 1}, "1 quarantined after too many dead letters: jobctl ls --state quarantined"),
+        ({"skipping": 2}, "2 skipped again and again: jobctl ls --state skipping"),
         ({"services": {"claim": {"beats": 3, "last_s": 0.1, "error": "boom"}}}, "claim fails: boom"),
     ],
 )
@@ -85,6 +128,7 @@ def test_a_monitor_is_told_a_line_for_each_trouble(
     cli: Cli, daemon: FakeDaemon, changed: dict[str, Any], said: str
 ) -> None:
     daemon.status |= changed
+    daemon.runs += [dead(number, daemon.jobs[0]) for number in (90, 91)]
     check = cli("status", "--check")
     assert (check.code, check.out.count("\n"), said in check.out) == (1, 1, True)
     found = cli("status", "--check", "--json")
@@ -97,7 +141,7 @@ def test_a_monitor_is_told_a_line_for_each_trouble(
         {"jobs": {"total": 1, "paused": 1, "failed": 1, "parked": 0}},
         {"oldest_due_s": 60.0},
         {"dead": {"total": 3, "newest_at": "2026-11-28T02:00:00Z"}},
-        {"skipping": 1, "quarantined": 1, "untold": 1},
+        {"untold": 1},
     ],
 )
 def test_what_is_old_or_meant_is_no_alarm(cli: Cli, daemon: FakeDaemon, changed: dict[str, Any]) -> None:
