@@ -1,9 +1,12 @@
 """How a definition is shown: the part of a `Job` that says what was asked for, whoever knows the rest."""
 
-from typing import Any
+from typing import Any, Final
 
 from jobctl.model import Execution, Policies, Retry, Schedule, ScheduleSpec
 from jobctl.wire import rfc3339, seconds
+
+#: Why a job is held whose runs died too often in a row, where nobody said more.
+QUARANTINED: Final = "the job was quarantined"
 
 
 def definition(
@@ -56,6 +59,12 @@ def shown_schedule(spec: ScheduleSpec, after: str | None) -> Schedule | None:
         dst_gap=spec.dst_gap,
         dst_overlap=spec.dst_overlap,
     )
+
+
+def pause_words(holder: str, queue: str, by: str | None, why: str | None) -> str:
+    """Who paused what, and why: `holder` is job, queue or daemon."""
+    what = {"job": "the job", "queue": f"the queue {queue}"}.get(holder, "the daemon")
+    return f"{what} was paused" + (f" by {by}" if by else "") + (f": {why}" if why else "")
 
 
 def scheduled(spec: ScheduleSpec) -> bool:

@@ -143,7 +143,7 @@ class ResumeDraft(Value, frozen=True):
 
 
 class SkipDraft(Value, frozen=True):
-    """The body of POST /v1/jobs/{id}/skip: how many of the next occurrences are left out."""
+    """The body of POST /v1/jobs/{id}/skip: how many of the next occurrences are left out; 0: none is, after all."""
 
     count: int = 1
     why: str | None = None
@@ -356,6 +356,11 @@ class Job(Fact, frozen=True):
     paused_why: str | None
     suspended_by: str | None
     """job, queue or daemon: whose pause holds it now; None: none does."""
+    suspended_since: str | None
+    suspended_until: str | None
+    """When no pause holds it any more; None also where one of them has no end."""
+    suspended_why: str | None
+    """Who paused what, and why, in words."""
     quarantined: bool
     """Paused by the daemon, after too many dead letters in a row."""
     schedule: Schedule | None

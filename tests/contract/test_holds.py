@@ -61,6 +61,73 @@ async def test_a_job_goes_on_when_the_last_of_its_pauses_is_over(
     assert [claim.run_id for claim in await rig.claim()] == ready
 
 
+# ── what it says ──────────────────────────────────────────────
+
+
+async def paused(rig: Rig, what: str, job_id: int, why: str | None, until_ms: int | None = None) -> None:
+    if what == "job":
+        await rig.store.pause_job(ROOT, job_id, "ada", until_ms, why, rig.now_ms)
+    else:
+        name = "" if what == "daemon" else "default"
+        await rig.store.pause_queue(name, Pause(by="ada", until_ms=until_ms, why=why), rig.now_ms)
+
+
+CALLED = {"job": "the job", "queue": "the queue default", "daemon": "the daemon"}
+
+
+@pytest.mark.parametrize("what", KINDS)
+async def test_a_job_says_whose_pause_holds_it_and_why(rig: Rig, what: str) -> None:
+    job = await rig.add()
+    await paused(rig, what, job.id, "a new disk", T0 + DAY)
+    shown = await rig.store.job(ADA, "backup")
+    assert shown.suspended_why == f"{CALLED[what]} was paused by ada: a new disk"
+    assert (shown.suspended_since, shown.suspended_until) == ("2027-01-15T08:00:00Z", "2027-01-16T08:00:00Z")
+    await rig.let_go(what, job.id)
+    shown = await rig.store.job(ADA, "backup")
+    assert (shown.suspended_why, shown.suspended_since, shown.suspended_until) == (None, None, None)
+
+
+async def test_of_several_pauses_the_last_end_counts_if_each_has_one(rig: Rig) -> None:
+    job = await rig.add()
+    await paused(rig, "job", job.id, "mine", T0 + MINUTE)
+    await paused(rig, "daemon", job.id, "theirs", T0 + DAY)
+    shown = await rig.store.job(ADA, "backup")
+    assert (shown.suspended_why, shown.suspended_until) == ("the job was paused by ada: mine", "2027-01-16T08:00:00Z")
+    await paused(rig, "queue", job.id, None)
+    assert (await rig.store.job(ADA, "backup")).suspended_until is None
+
+
+async def test_a_quarantine_is_its_own_reason(rig: Rig) -> None:
+    job = await rig.add()
+    for claim in await rig.claimed(job.id, *range(T0 - 5, T0)):
+        await rig.died(claim)
+    shown = await rig.store.job(ADA, "backup")
+    assert (shown.suspended_by, shown.suspended_why) == ("job", shown.paused_why)
+
+
+@pytest.mark.parametrize("what", KINDS)
+async def test_the_newest_words_of_a_pause_hold(rig: Rig, what: str) -> None:
+    job = await rig.add(next_ms=T0 + MINUTE)
+    await paused(rig, what, job.id, "first")
+    await paused(rig, what, job.id, "second")
+    rig.now_ms = T0 + MINUTE
+    await rig.let_go(what, job.id)
+    (row,) = await rig.store.ledger(ROOT, job.id, 0, T0 + DAY, 10)
+    assert row.detail == f"{CALLED[what]} was paused by ada: second"
+
+
+async def test_the_words_of_another_pause_do_not_hide_those_of_the_first(rig: Rig) -> None:
+    job = await rig.add(next_ms=T0 + MINUTE)
+    await paused(rig, "job", job.id, "first")
+    await paused(rig, "daemon", job.id, "second")
+    await rig.let_go("job", job.id)
+    assert (await rig.store.job(ADA, "backup")).suspended_why == "the daemon was paused by ada: second"
+    rig.now_ms = T0 + MINUTE
+    await rig.let_go("daemon", job.id)
+    (row,) = await rig.store.ledger(ROOT, job.id, 0, T0 + DAY, 10)
+    assert row.detail == "the job was paused by ada: first"
+
+
 @pytest.mark.parametrize("what", KINDS)
 async def test_a_pause_holds_what_has_not_begun_and_leaves_the_rest(rig: Rig, what: str) -> None:
     job = await rig.add()

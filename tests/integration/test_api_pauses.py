@@ -284,6 +284,9 @@ async def test_a_paused_daemon_holds_every_job_and_says_so(api: World) -> None:
     shown = (await api.ask("POST", "/v1/jobs?dry_run=1", draft)).json["job"]
     assert (shown["state"], shown["suspended_by"], shown["next_run_at"]) == ("paused", "daemon", None)
     made = await api.add(name="later", schedule=HOURLY)
+    for field in ("suspended_since", "suspended_until", "suspended_why"):
+        assert shown[field] == made[field]
+    assert made["suspended_why"] == "the daemon was paused by me: a new disk"
     assert (made["suspended_by"], made["next_run_at"]) == ("daemon", None)
     resumed = await api.ask("POST", "/v1/daemon/resume")
     assert (resumed.status, resumed.json["name"], resumed.json["paused"], resumed.json["jobs"]) == (200, "", False, 2)

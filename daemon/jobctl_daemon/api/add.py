@@ -14,7 +14,7 @@ from jobctl_daemon.api.dry import as_job
 from jobctl_daemon.api.limits import PREVIEWED
 from jobctl_daemon.api.next import foretold
 from jobctl_daemon.api.queries import Query
-from jobctl_daemon.api.queues import pause_over
+from jobctl_daemon.api.queues import pauses_over
 from jobctl_daemon.drafts import Checked, Circumstances, checked_job
 from jobctl_daemon.rows import Created, Request
 from jobctl_daemon.schedules import schedule_of
@@ -73,7 +73,7 @@ async def _dry(call: Call, definition: Checked, here: Circumstances) -> dict[str
             definition.next_ms,
             here.now_ms,
             after_shown(spec.schedule, here),
-            await pause_over(call, spec.queue),
+            await pauses_over(call, spec.queue),
         ),
         "preview": future,
         "warnings": definition.warnings,

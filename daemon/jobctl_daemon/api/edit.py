@@ -19,7 +19,7 @@ from jobctl_daemon.api.dry import as_edited
 from jobctl_daemon.api.limits import PREVIEWED
 from jobctl_daemon.api.next import begins, foretold
 from jobctl_daemon.api.queries import Query
-from jobctl_daemon.api.queues import pause_over
+from jobctl_daemon.api.queues import pauses_over
 from jobctl_daemon.decide.edit import edit as decided
 from jobctl_daemon.decide.pause import resumption
 from jobctl_daemon.drafts import Checked, Circumstances, changes, checked_edit, merged
@@ -130,7 +130,8 @@ async def _dry(call: Call, planned: Planned) -> dict[str, Any]:
             await checked(_next_ms, planned),
             planned.edit,
             after_shown(new.schedule, planned.here),
-            await pause_over(call, new.queue),
+            await pauses_over(call, new.queue),
+            planned.here.now_ms,
         ),
         "before": await checked(_future, old.schedule, begin_ms),
         "preview": await checked(

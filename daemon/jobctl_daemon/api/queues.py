@@ -50,11 +50,10 @@ async def queue_named(call: Call, name: str) -> Queue:
     return next((queue for queue in known if queue.name == name), _untouched(name))
 
 
-async def pause_over(call: Call, queue: str) -> str | None:
-    """Whether jobs of a queue are held by a pause that is not their own: by the queue's, or the daemon's."""
-    if (await queue_named(call, queue)).paused:
-        return "queue"
-    return None if await call.services.store.daemon_pause() is None else "daemon"
+async def pauses_over(call: Call, queue: str) -> dict[str, Queue]:
+    """The pauses that hold jobs of a queue and are not their own: that of the queue, that of the daemon."""
+    own, daemon = await queue_named(call, queue), await call.services.store.daemon_pause()
+    return ({"queue": own} if own.paused else {}) | ({"daemon": daemon} if daemon is not None else {})
 
 
 def daemon_as_queue(pause: Queue | None, counts: Counts, slots: int) -> Queue:

@@ -97,7 +97,7 @@ FAILURE_CLASSES: Final = (
 #: What --kind of events takes: a kind, or a noun for all of its kinds.
 EVENT_KINDS: Final = (
     "job", "job.created", "job.edited", "job.deleted", "job.done", "job.parked", "job.paused", "job.resumed",
-    "job.quarantined", "job.skipping", "job.recovered",
+    "job.unskipped", "job.quarantined", "job.skipping", "job.recovered",
     "run", "run.scheduled", "run.waiting", "run.ready", "run.held", "run.running", "run.retrying", "run.dead",
     "run.replayed", "run.succeeded", "run.failed", "run.cancelled", "run.skipped", "run.superseded", "run.discarded",
     "occurrence", "occurrence.skipped", "queue", "queue.set", "queue.paused", "queue.resumed",

@@ -119,6 +119,10 @@ class Client:
         """Leaves out the next occurrences."""
         return self._post(f"/v1/jobs/{_part(ident)}/skip", {"count": count, **_set(why=why)})
 
+    def unskip(self, ident: object) -> Json:
+        """What is left out and has not passed comes after all; `Conflict` when nothing is."""
+        return self._post(f"/v1/jobs/{_part(ident)}/skip", {"count": 0})
+
     def trigger(self, ident: object, body: Json, key: str | None = None) -> Json:
         return self._post(f"/v1/jobs/{_part(ident)}/runs", body, key)
 

@@ -78,16 +78,16 @@ def test_resuming_may_catch_up(cli: Cli, daemon: FakeDaemon) -> None:
     assert bodies(daemon, "/v1/jobs/1/resume") == [{"catch_up": True}, None]
 
 
-def test_what_still_holds_a_job_is_said(cli: Cli, daemon: FakeDaemon) -> None:
-    held = job(1, "backup", suspended_by="queue", queue="mail", next_run_at=None)
-    daemon.override("POST", "/v1/jobs/1/resume", _answer(held))
-    assert cli("resume", "backup").out == "resumed backup; held: its queue mail is paused\n"
-
-
 def _answer(body: dict[str, object]) -> object:
     from unit.client.fake_daemon import Answer
 
     return Answer(200, body)
+
+
+def test_what_still_holds_a_job_is_said(cli: Cli, daemon: FakeDaemon) -> None:
+    held = job(1, "backup", suspended_by="queue", queue="mail", next_run_at=None)
+    daemon.override("POST", "/v1/jobs/1/resume", _answer(held))
+    assert cli("resume", "backup").out == "resumed backup; held: its queue mail is paused\n"
 
 
 def test_the_next_times_are_left_out(cli: Cli, daemon: FakeDaemon) -> None:
@@ -97,6 +97,23 @@ def test_the_next_times_are_left_out(cli: Cli, daemon: FakeDaemon) -> None:
     assert bodies(daemon, "/v1/jobs/1/skip") == [{"count": 1}, {"count": 3, "why": "maintenance"}]
     assert bodies(daemon, "/v1/jobs/2/skip") == [{"count": 3, "why": "maintenance"}]
     assert cli("skip", "--tag", "nightly", "-o", "name").out == "backup\n"
+
+
+def test_the_next_times_of_a_job_that_is_held_are_left_out_too(cli: Cli, daemon: FakeDaemon) -> None:
+    words = "the daemon was paused by root: a new disk"
+    daemon.jobs[0] |= {"state": "paused", "suspended_by": "daemon", "suspended_why": words, "next_run_at": None}
+    daemon.override("POST", "/v1/jobs/1/skip", _answer(daemon.jobs[0]))
+    said = cli("skip", "backup").out
+    assert said.startswith("backup leaves out Mon 03:00 CET; held: the daemon ")
+
+
+def test_what_is_left_out_is_taken_back(cli: Cli, daemon: FakeDaemon) -> None:
+    said = cli("skip", "backup", "--undo").out
+    assert said == "backup leaves out nothing more; next in 47h47m, Tue 03:00 CET\n"
+    assert bodies(daemon, "/v1/jobs/1/skip") == [{"count": 0}]
+    for more in (["-n", "2"], ["--why", "x"]):
+        assert cli("skip", "backup", "--undo", *more).code == 2
+    assert len(bodies(daemon, "/v1/jobs/1/skip")) == 1
 
 
 # ── retry ──────────────────────────────────────────────

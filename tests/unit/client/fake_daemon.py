@@ -44,7 +44,8 @@ def job(number: int, name: str, **changed: Any) -> Json:
     plain: Json = {
         "id": number, "uid": f"01f{number:013d}", "name": name, "owner": "ana", "state": "ok", "enabled": True,
         "paused": False, "paused_by": None, "paused_since": None, "paused_until": None, "paused_why": None,
-        "suspended_by": None, "quarantined": False,
+        "suspended_by": None, "suspended_since": None, "suspended_until": None, "suspended_why": None,
+        "quarantined": False,
         "schedule": {"timezone": "Europe/Berlin", "words": "every day at 03:00", "cron": "0 3 * * *"},
         "target": {"command": ["/usr/bin/true"]}, "stdin": None, "payload_ref": None, "env": {}, "env_file": None,
         "user": None, "cwd": None, "path": "/usr/bin:/bin", "umask": "022", "nice": 0, "timeout": None, "grace": 10,
@@ -361,7 +362,10 @@ def _delete(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
 
 
 def _pause(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
-    return Answer(200, _paused(found, asked) | {"state": "paused", "suspended_by": "job"})
+    _paused(found, asked)
+    words = "the job was paused by ana" + (f": {found['paused_why']}" if found["paused_why"] else "")
+    held = {"by": "job", "since": found["paused_since"], "until": found["paused_until"], "why": words}
+    return Answer(200, found | {"state": "paused"} | {f"suspended_{name}": value for name, value in held.items()})
 
 
 def _paused(found: Json, asked: Asked) -> Json:
@@ -380,6 +384,9 @@ def _resume(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
         "paused_until": None,
         "paused_why": None,
         "suspended_by": None,
+        "suspended_since": None,
+        "suspended_until": None,
+        "suspended_why": None,
         "quarantined": False,
     }
     return Answer(200, found)

@@ -72,7 +72,7 @@ SPAN = {"job_id": 1, "from_ms": 0, "to_ms": 1, "limit": 5}
 DUE = {"now_ms": 1, "after_ms": 0, "after_job": 0, "limit": 5}
 NOW = {"now_ms": 1, "limit": 5, "owner_id": None}
 GROUP = ("default", 0, 1)
-IDS = {"ids": "[1]", "now_ms": 1, "words": "x", "how": "plain"}
+IDS = {"ids": "[1]", "now_ms": 1, "words": "x", "holder": "job", "how": "plain"}
 RUN = {"run_id": 1, "now_ms": 1, "by": "x", "fence": 1}
 DEAD = {
     "ids": None,
@@ -130,6 +130,7 @@ HOT = {
     "jobs after": (dependents.SQL.after, ("[1]",), ["dependents_upstream"]),
     "names after": (dependents.SQL.names_after, (1,), ["dependents_upstream"]),
     "the job before": (dependents.SQL.upstream_of, (1,), PRIMARY),
+    "reword": (pauses.SQL.reword, IDS, PRIMARY),
     "suspend": (pauses.SQL.suspend, IDS, PRIMARY),
     "stop cursors": (pauses.SQL.stop_cursors, ("[1]",), PRIMARY),
     "hold": (pauses.SQL.hold, ("[1]",), ["runs_job"]),

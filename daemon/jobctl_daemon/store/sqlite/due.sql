@@ -39,7 +39,8 @@ SELECT min(paused_until) FROM queues WHERE paused = 1 AND paused_until > ?;
 
 -- name: park_resuming
 -- A job that cannot be aimed after its pause is not held by it any more.
-UPDATE jobs SET suspended = 0, suspended_since = NULL, suspended_why = NULL, resuming = NULL, quarantined = 0
+UPDATE jobs SET suspended = 0, suspended_since = NULL, suspended_why = NULL, suspended_holder = NULL, resuming = NULL,
+                quarantined = 0
 WHERE id = ? AND resuming IS NOT NULL;
 
 -- name: release

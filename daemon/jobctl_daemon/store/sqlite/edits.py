@@ -88,11 +88,11 @@ def _move_queue(connection: sqlite3.Connection, job: Identity, change: Edit, now
     """Another queue may be paused, or not be."""
     if change.queue == job.queue:
         return
-    words = pauses.holder(connection, change.queue)
-    if words is None:
+    hold = pauses.holder(connection, change.queue)
+    if hold is None:
         pauses.let_go(connection, [job.id])
     else:
-        pauses.suspend(connection, [job.id], words, now_ms)
+        pauses.suspend(connection, [job.id], hold, now_ms)
 
 
 def _columns(change: Edit, version: int) -> dict[str, object]:

@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 from jobctl.model import Attempt, Job, LastRun, PutBack, Run
 from jobctl.states import FailureClass, RunState
 from jobctl.wire import rfc3339
-from jobctl_daemon.shown import definition
+from jobctl_daemon.shown import QUARANTINED, definition, pause_words
 from jobctl_daemon.store.sqlite import columns
 
 _STATES: Final = {str(state): state for state in RunState}
@@ -49,6 +49,10 @@ class JobFacts(NamedTuple):
     created_ms: int
     state: str
     suspended_by: str | None
+    suspended_since: int | None
+    suspended_until: int | None
+    held_by: str | None
+    held_why: str | None
     after: str | None
     owner_id: int
     done: int
@@ -143,6 +147,9 @@ def job(row: tuple[Any, ...], *, listed: bool = False) -> Job:
         paused_until=_at(facts.paused_until),
         paused_why=facts.paused_why,
         suspended_by=facts.suspended_by,
+        suspended_since=_at(facts.suspended_since),
+        suspended_until=_at(facts.suspended_until),
+        suspended_why=_held_words(facts),
         quarantined=bool(facts.quarantined and facts.paused),
         queue=facts.queue,
         priority=facts.priority,
@@ -222,6 +229,14 @@ def attempt(row: tuple[Any, ...]) -> Attempt:
         signals=[[rfc3339(at_ms), name] for at_ms, name in columns.listed(facts.signals)],
         left_behind=columns.listed(facts.left_behind),
     )
+
+
+def _held_words(facts: JobFacts) -> str | None:
+    if facts.suspended_by is None:
+        return None
+    if facts.quarantined and facts.paused:
+        return facts.held_why or QUARANTINED
+    return pause_words(facts.suspended_by, facts.queue, facts.held_by, facts.held_why)
 
 
 def _last_run(facts: JobFacts) -> LastRun | None:

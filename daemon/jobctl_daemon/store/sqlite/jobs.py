@@ -63,7 +63,8 @@ def add(
     """Inserts the job, its version 1 and, when it has a schedule, its cursor."""
     if not spec.hidden:
         name_must_be_free(connection, owner_id, spec.name)
-    held = f"the job was added paused by {caller.name}" if spec.paused else pauses.holder(connection, spec.queue)
+    added = pauses.Hold("job", f"the job was added paused by {caller.name}")
+    held = added if spec.paused else pauses.holder(connection, spec.queue)
     job_id = _insert(connection, caller, owner_id, spec, now_ms, uid, held)
     version = (job_id, 1, text(spec.schedule), text(spec.execution), caller.name, now_ms)
     connection.execute(SQL.insert_version, version)
@@ -109,9 +110,9 @@ def _insert(
     spec: JobSpec,
     now_ms: int,
     uid: str,
-    held: str | None,
+    held: pauses.Hold | None,
 ) -> int:
-    """`held` are the words for who holds it from its beginning."""
+    """`held`: who holds it from its beginning."""
     row = {
         "uid": uid,
         "owner_id": owner_id,
@@ -127,7 +128,8 @@ def _insert(
         "paused_since": now_ms if spec.paused else None,
         "suspended": held is not None,
         "suspended_since": None if held is None else now_ms,
-        "suspended_why": held,
+        "suspended_why": held and held.words,
+        "suspended_holder": held and held.holder,
         "told": bool(spec.policies.notify),
         "policies": text(spec.policies),
         "now_ms": now_ms,

@@ -1,9 +1,11 @@
 -- name: insert
 -- A job at version 1.
 INSERT INTO jobs (uid, owner_id, name, queue, priority, version, rev, source, starts_kind, one_shot, hidden,
-                  paused, paused_by, paused_since, suspended, suspended_since, suspended_why, told, policies, created_ms)
+                  paused, paused_by, paused_since, suspended, suspended_since, suspended_why,
+                  suspended_holder, told, policies, created_ms)
 VALUES (:uid, :owner_id, :name, :queue, :priority, 1, 1, :source, :starts_kind, :one_shot, :hidden,
-        :paused, :paused_by, :paused_since, :suspended, :suspended_since, :suspended_why, :told, :policies, :now_ms);
+        :paused, :paused_by, :paused_since, :suspended, :suspended_since, :suspended_why,
+        :suspended_holder, :told, :policies, :now_ms);
 
 -- name: insert_version
 -- What a job runs and when, from now on.

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from jobctl.errors import Conflict
 from jobctl.states import SkipReason
 from jobctl_daemon.rows import DueJob, Pause, Resumption
+from jobctl_daemon.shown import QUARANTINED, pause_words
 from jobctl_daemon.store.sqlite import due, events, expand, gates, ledger, one_shots, streaks
 from jobctl_daemon.store.sqlite.columns import text
 from jobctl_daemon.store.sqlite.identity import Identity
@@ -38,6 +39,13 @@ class _Resuming(NamedTuple):
     priority: int
 
 
+class Hold(NamedTuple):
+    """Whose pause holds jobs, job, queue or daemon; and who paused what, and why."""
+
+    holder: str
+    words: str
+
+
 # ── holding ──────────────────────────────────────────────
 
 
@@ -49,8 +57,8 @@ def pause_job(
     connection.execute(SQL.pause_job, {"job_id": job.id, "quarantined": quarantined, **facts})
     kind = "job.quarantined" if quarantined else "job.paused"
     events.append_one(connection, now_ms, kind, job.owner_id, job.id, name=job.name, by=pause.by, why=pause.why)
-    words = pause.why or "the job was quarantined" if quarantined else _words("the job", pause)
-    suspend(connection, [job.id], words, now_ms)
+    words = pause.why or QUARANTINED if quarantined else pause_words("job", job.queue, pause.by, pause.why)
+    suspend(connection, [job.id], Hold("job", words), now_ms)
 
 
 def pause_queue(connection: sqlite3.Connection, name: str, pause: Pause, now_ms: int) -> int:
@@ -59,19 +67,21 @@ def pause_queue(connection: sqlite3.Connection, name: str, pause: Pause, now_ms:
     connection.execute(SQL.pause_queue, {"name": name, **facts})
     _tell(connection, name, "paused", now_ms, by=pause.by, why=pause.why)
     ids = _jobs_of(connection, name)
-    suspend(connection, ids, _words(_called(name), pause), now_ms)
+    suspend(connection, ids, _hold(name, pause), now_ms)
     return len(ids)
 
 
-def holder(connection: sqlite3.Connection, queue: str) -> str | None:
+def holder(connection: sqlite3.Connection, queue: str) -> Hold | None:
     """Who holds the jobs of this queue, by its pause or the daemon's, and why; None: nobody."""
     row = connection.execute(SQL.queue_paused, (queue,)).fetchone()
-    return None if row is None else _words(_called(row[0]), Pause(by=row[1], until_ms=row[2], why=row[3]))
+    return None if row is None else _hold(row[0], Pause(by=row[1], until_ms=row[2], why=row[3]))
 
 
-def suspend(connection: sqlite3.Connection, job_ids: Sequence[int], words: str, now_ms: int) -> None:
-    """Holds jobs; those that are held already stay as they are. `words` say who holds them, and why."""
-    fresh = connection.execute(SQL.suspend, {"ids": text(job_ids), "words": words, "now_ms": now_ms}).fetchall()
+def suspend(connection: sqlite3.Connection, job_ids: Sequence[int], hold: Hold, now_ms: int) -> None:
+    """Holds jobs; those that are held already stay so, with the newest words of the pause that held them first."""
+    facts = {"ids": text(job_ids), "words": hold.words, "holder": hold.holder}
+    connection.execute(SQL.reword, facts)
+    fresh = connection.execute(SQL.suspend, {**facts, "now_ms": now_ms}).fetchall()
     ids = text([job_id for (job_id,) in fresh])
     connection.execute(SQL.stop_cursors, (ids,))
     held = sorted(connection.execute(SQL.hold, (ids,)))
@@ -184,8 +194,9 @@ def _tell(connection: sqlite3.Connection, name: str, what: str, now_ms: int, **f
     events.append(connection, [(now_ms, kind, events.NOBODY, None, None, text({"name": name, **facts}))])
 
 
-def _words(what: str, pause: Pause) -> str:
-    return f"{what} was paused by {pause.by}" + (f": {pause.why}" if pause.why else "")
+def _hold(name: str, pause: Pause) -> Hold:
+    kind = "daemon" if name == DAEMON else "queue"
+    return Hold(kind, pause_words(kind, name, pause.by, pause.why))
 
 
 def _called(name: str) -> str:

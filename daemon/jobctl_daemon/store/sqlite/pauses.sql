@@ -35,10 +35,16 @@ SELECT id FROM jobs WHERE deleted_ms IS NULL ORDER BY id;
 SELECT name, paused_by, paused_until, paused_why FROM queues WHERE (name = ? OR name = '') AND paused = 1
 ORDER BY name DESC LIMIT 1;
 
+-- name: reword
+-- A pause that is changed: what it says of the jobs that it holds.
+UPDATE jobs SET suspended_why = :words
+WHERE id IN (SELECT value FROM json_each(:ids)) AND suspended = 1 AND suspended_holder = :holder;
+
 -- name: suspend
 -- Jobs that nothing held are held from now on.
 UPDATE jobs SET suspended = 1, suspended_since = coalesce(suspended_since, :now_ms),
-                suspended_why = coalesce(suspended_why, :words), resuming = NULL
+                suspended_why = coalesce(suspended_why, :words),
+                suspended_holder = coalesce(suspended_holder, :holder), resuming = NULL
 WHERE id IN (SELECT value FROM json_each(:ids)) AND (suspended = 0 OR resuming IS NOT NULL)
 RETURNING id;
 
@@ -68,7 +74,9 @@ WHERE j.resuming IS NOT NULL AND j.suspended = 1 AND j.deleted_ms IS NULL;
 
 -- name: unsuspend
 -- A job goes on.
-UPDATE jobs SET suspended = 0, suspended_since = NULL, suspended_why = NULL, resuming = NULL, quarantined = 0 WHERE id = ?;
+UPDATE jobs SET suspended = 0, suspended_since = NULL, suspended_why = NULL, suspended_holder = NULL,
+                resuming = NULL, quarantined = 0
+WHERE id = ?;
 
 -- name: aim_cursor
 -- A cursor waits for its next instant again, with everything before `handled` accounted for. One that is done has none.

@@ -10,12 +10,15 @@ DROP VIEW finished_facts;
 ALTER TABLE jobs ADD COLUMN suspended INTEGER NOT NULL DEFAULT 0 CHECK (suspended IN (0, 1));
 ALTER TABLE jobs ADD COLUMN suspended_since INTEGER;
 ALTER TABLE jobs ADD COLUMN suspended_why TEXT;
+-- Whose pause these words are of: the first that held it.
+ALTER TABLE jobs ADD COLUMN suspended_holder TEXT CHECK (suspended_holder IN ('job', 'queue', 'daemon'));
 ALTER TABLE jobs ADD COLUMN resuming TEXT CHECK (resuming IN ('plain', 'catch_up'));
 ALTER TABLE jobs ADD COLUMN quarantined INTEGER NOT NULL DEFAULT 0 CHECK (quarantined IN (0, 1));
 -- Whether somebody is told when its runs die.
 ALTER TABLE jobs ADD COLUMN told INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1));
 UPDATE jobs SET suspended = paused, suspended_since = paused_since,
-                suspended_why = CASE WHEN paused = 1 THEN 'the job was paused' END;
+                suspended_why = CASE WHEN paused = 1 THEN 'the job was paused' END,
+                suspended_holder = CASE WHEN paused = 1 THEN 'job' END;
 
 -- Up to here somebody asked to leave occurrences out.
 ALTER TABLE cursors ADD COLUMN skip_until INTEGER;
@@ -229,9 +232,19 @@ SELECT j.id, j.uid, j.name, coalesce(o.name, '?') AS owner, j.enabled, j.paused,
        CASE
            WHEN j.suspended = 0 OR j.resuming IS NOT NULL THEN NULL
            WHEN j.paused = 1 THEN 'job'
-           WHEN EXISTS (SELECT 1 FROM queues q WHERE q.name = j.queue AND q.paused = 1) THEN 'queue'
+           WHEN q.name IS NOT NULL THEN 'queue'
            ELSE 'daemon'
        END AS suspended_by,
+       CASE WHEN j.suspended = 1 AND j.resuming IS NULL THEN j.suspended_since END AS suspended_since,
+       -- The last of all ends, where each has one.
+       CASE
+           WHEN (j.paused = 1 AND j.paused_until IS NULL) OR (q.name IS NOT NULL AND q.paused_until IS NULL)
+               OR (d.name IS NOT NULL AND d.paused_until IS NULL) THEN NULL
+           ELSE nullif(max(coalesce(j.paused_until, 0), coalesce(q.paused_until, 0), coalesce(d.paused_until, 0)), 0)
+       END AS suspended_until,
+       CASE WHEN j.paused = 1 THEN j.paused_by WHEN q.name IS NOT NULL THEN q.paused_by ELSE d.paused_by END AS held_by,
+       CASE WHEN j.paused = 1 THEN j.paused_why WHEN q.name IS NOT NULL THEN q.paused_why ELSE d.paused_why END
+           AS held_why,
        (SELECT u.name || ':' || d.after_on FROM dependents d JOIN jobs u ON u.id = d.upstream_id
         WHERE d.job_id = j.id) AS after,
        j.owner_id, j.done, j.hidden, j.deleted_ms
@@ -239,7 +252,9 @@ FROM jobs j
 LEFT JOIN owners o ON o.id = j.owner_id
 LEFT JOIN schedule_versions v ON v.job_id = j.id AND v.version = j.version
 LEFT JOIN cursors c ON c.job_id = j.id
-LEFT JOIN last_runs l ON l.job_id = j.id;
+LEFT JOIN last_runs l ON l.job_id = j.id
+LEFT JOIN queues q ON q.name = j.queue AND q.paused = 1 AND j.suspended = 1 AND j.resuming IS NULL
+LEFT JOIN queues d ON d.name = '' AND d.paused = 1 AND j.suspended = 1 AND j.resuming IS NULL;
 
 -- What the due scan and its kin know of a job. Columns in the order of rows.DueJob, the JSON ones as text.
 CREATE VIEW due_jobs AS
