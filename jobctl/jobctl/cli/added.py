@@ -44,11 +44,22 @@ def _facts(job: dict[str, Any], preview: dict[str, Any], viewer: Viewer) -> list
     facts += zip(["next", "", ""], coming, strict=False)
     if plan and not coming and not plan.get("after"):
         facts.append(("next", _without_fires(job, plan)))
-    where = [f"as {job['user'] or job['owner']}"] + ([f"in {job['cwd']}"] if job.get("cwd") else [])
-    facts.append(("runs", f"{describe.target(job)}   ({', '.join(where)})"))
+    facts.append(("runs", f"{describe.target(job)}   (as {job['user'] or job['owner']}, in {directory(job)})"))
+    facts += path(job)
     if job["stdin"]:
         facts.append(("input", json_string(job["stdin"])))
     return [*facts, *policies(job), ("delivery", _PROMISE)]
+
+
+def directory(job: dict[str, Any]) -> str:
+    """Where its commands begin."""
+    return str(job["cwd"] or ADD.directory)
+
+
+def path(job: dict[str, Any]) -> list[tuple[str, str]]:
+    """PATH of its commands; in a list of jobs `env` is left out, and so is this."""
+    own = (job.get("env") or {}).get("PATH") or job.get("path")
+    return [("PATH", str(own))] if own else []
 
 
 def fires(preview: dict[str, Any], viewer: Viewer) -> list[str]:

@@ -51,9 +51,12 @@ def _transition(change: Any) -> dict[str, Any]:
     return {
         "at": rfc3339(change.at_ms),
         "local": change.local,
+        "kind": change.kind,
         "offset_before": change.old_offset_ms // 1000,
         "offset_after": change.new_offset_ms // 1000,
         "fires": [_fire(fire) for fire in change.fires],
+        "fires_that_day": change.fires_that_day,
         "skipped": list(change.swallowed),
+        "repeated": list(change.repeated),
         "words": change.words,
     }

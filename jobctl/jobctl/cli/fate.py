@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from jobctl.cli import describe
 from jobctl.cli.times import Viewer, milliseconds, of_fire, rfc3339, span
+from jobctl.cli.upstream import starts_after
 from jobctl.client.sync import Client
 from jobctl.errors import NotFound
 
@@ -213,9 +214,21 @@ class Fate:
         held = describe.held(self._job, self._viewer) if "paused" in self._job else ""
         if reason.startswith("held") and held:
             reason = f"is held: the job is {held.removeprefix('held: ')}" if self._job["paused"] else f"is {held}"
+        if not reason.startswith(("waits", "is held", "held")) and run["state"] == "ready":
+            reason = self._in_queue(run)
         if reason.startswith(("waits", "is held", "held")):
             return f"{reason}, due {self._viewer.both(run['due_at'])}"
         return f"is waiting to start, due {self._viewer.both(run['due_at'])}"
+
+    def _in_queue(self, run: Entry) -> str:
+        """What a limited queue has to do with a run that could start; empty: nothing."""
+        if milliseconds(run["due_at"]) > self._viewer.now_ms:
+            return ""
+        queue = next((queue for queue in self._client.queues() if queue["name"] == run["queue"]), None)
+        if queue is None or queue["concurrency"] is None:
+            return ""
+        most, running, ready = queue["concurrency"], queue["running"], queue["ready"]
+        return f"waits for its place in queue {queue['name']}: limit {most}, {running} running, {ready} ready"
 
     def _blocking(self, run: Entry) -> int | None:
         """The oldest run of its job that is active."""
@@ -270,7 +283,8 @@ class Fate:
         if self._due(moment):
             return _entry(moment, "future", f"due then, in the future{paused}")
         following = self._following(moment)
-        words = f"; the next is {following}" if following else "; it has no time to come"
+        upstream = starts_after(self._client, self._job, self._viewer)
+        words = f"; the next is {following}" if following else f"; {upstream or 'it has no time to come'}"
         return _entry(moment, "not_due", f"not due then{words}{paused}")
 
     def _not_recorded(self, moment: str) -> Entry:
@@ -279,6 +293,8 @@ class Fate:
             return _entry(moment, "unknown", f"not known: the job was added {added}")
         if not self._job["schedule"]:
             return _entry(moment, "not_due", "not due then: it runs by hand only")
+        if upstream := starts_after(self._client, self._job, self._viewer):
+            return _entry(moment, "not_due", f"not due then: {upstream}")
         if self._due(moment):
             return _entry(moment, "unknown", _NO_RECORD)
         following = self._following(moment)

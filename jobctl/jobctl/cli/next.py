@@ -16,7 +16,7 @@ EXAMPLES = (
     ('jobctl next "0 3 * * *"', "needs no daemon"),
     ('jobctl next "30 2 * * *" --tz Europe/Berlin --from 2027-03-27', "around a clock change"),
     ("jobctl next backup -n 3", "a job, with its own zone"),
-    ('jobctl next "every 90m" --json', ""),
+    ('jobctl next "30 2 * * *" --json | jq .transitions', "also the clock changes of a year"),
 )
 _FIELDS = 5
 NOTES = {"gap": "the clock goes forward over it", "overlap": "the clock goes back: this time occurs twice"}
@@ -41,8 +41,10 @@ def verb(
     session: Session = ctx.obj
     found = preview_for(session, what, n=n, since=since, until=until, zone=tz)
     render = session.render
-    if render.output in {"json", "ndjson"}:
-        render.items({key: fire[key] for key in ("at", "local", "note")} for fire in found["items"])
+    if render.output == "json":
+        render.json({**found, "next": None})
+    elif render.output == "ndjson":
+        render.items(found["items"])
     elif render.output in {"name", "csv"}:
         render.names(fire["at"] for fire in found["items"])
     elif not found["items"]:

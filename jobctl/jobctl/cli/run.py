@@ -103,9 +103,11 @@ def _follow(session: Session, client: Client, run: dict[str, Any]) -> None:
 
 def _of_job(session: Session, client: Client, job: str, options: dict[str, Any]) -> dict[str, Any]:
     given = [name for name in _OF_COMMANDS if options[name] or options[name] == 0]
-    if session.command is not None or given:
-        what = "-- COMMAND" if session.command is not None else "--" + given[0].replace("_", "-")
+    if session.command is not None or options["shell"] is not None:
+        what = "-- COMMAND" if session.command is not None else "--shell"
         raise InvalidInput(f"{what} is for a command of its own, and {job!r} is a job", "leave one of them out")
+    if given:
+        raise _of_its_definition(find_job(client, job)["name"], "--" + given[0].replace("_", "-"))
     at = draft.moment(session, options, f"jobctl run {job}")
     body = {"run_at": at} if at else {}
     try:
@@ -113,6 +115,14 @@ def _of_job(session: Session, client: Client, job: str, options: dict[str, Any])
     except NotFound:
         find_job(client, job)  # names the nearest
         raise
+
+
+def _of_its_definition(name: str, option: str) -> InvalidInput:
+    return InvalidInput(
+        f"a run of a job takes the job's definition: {option} is not for one run of {name}",
+        f"jobctl edit {shell_word(name)} changes it; jobctl dlq replay RUN --edit changes what one dead letter runs",
+        field=option,
+    )
 
 
 def _of_command(session: Session, client: Client, options: dict[str, Any]) -> dict[str, Any]:

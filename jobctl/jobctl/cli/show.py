@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from jobctl.cli import attempts, describe
-from jobctl.cli.added import policies, when
+from jobctl.cli.added import directory, path, policies, when
 from jobctl.cli.dead import count_words
 from jobctl.cli.select import find_run, named_job, no_such, runs_called
 from jobctl.cli.session import Session
@@ -79,7 +79,8 @@ def _show_job(session: Session, client: Client, job: dict[str, Any]) -> None:
 def _job_facts(session: Session, job: dict[str, Any], preview: dict[str, Any]) -> list[Fact]:
     viewer, plan = session.viewer, job["schedule"]
     facts: list[Fact] = [("command", describe.target(job))]
-    facts.append(("runs as", f"{job['user'] or job['owner']}" + (f" in {job['cwd']}" if job["cwd"] else "")))
+    facts.append(("runs as", f"{job['user'] or job['owner']} in {directory(job)}"))
+    facts += path(job)
     if plan is None:
         facts.append(("schedule", "by hand only"))
     else:
@@ -99,7 +100,7 @@ def _job_facts(session: Session, job: dict[str, Any], preview: dict[str, Any]) -
     facts += policies(job)
     given = (("stdin", "stdin"), ("payload", "payload_ref"), ("env file", "env_file"), ("note", "note"))
     facts += [(label, str(job[name])) for label, name in given if job[name]]
-    facts += [("env", f"{name}={value}") for name, value in job["env"].items()]
+    facts += [("env", f"{name}={value}") for name, value in job["env"].items() if name != "PATH"]
     facts.append(("umask", f"{job['umask']}   nice {job['nice']}   queue {job['queue']}   priority {job['priority']}"))
     if job["tags"]:
         facts.append(("tags", " ".join(job["tags"])))

@@ -10,6 +10,7 @@ from jobctl.cli.fate import Entry, Fate
 from jobctl.cli.select import named_job, no_such, runs_called
 from jobctl.cli.session import Session, instant
 from jobctl.cli.times import Viewer, milliseconds, rfc3339
+from jobctl.cli.upstream import starts_after
 from jobctl.client.sync import Client
 from jobctl.errors import NotFound
 
@@ -54,7 +55,7 @@ def verb(
     else:
         begin = instant(session, since, past=True, option="--since", zone=zone)
         entries = fate.since(begin, together=not session.render.machine)
-    _print(session, viewer, found, entries, whole=at is None)
+    _print(session, client, viewer, found, entries, whole=at is None)
 
 
 def _of_run(session: Session, client: Client, text: str, error: NotFound) -> None:
@@ -67,7 +68,7 @@ def _of_run(session: Session, client: Client, text: str, error: NotFound) -> Non
         raise no_such(client, text, error) from error
     viewer = session.viewer
     entry = Fate(client, {"id": run["job_id"]}, viewer).run(run)
-    _print(session, viewer, {}, [entry], whole=False)
+    _print(session, client, viewer, {}, [entry], whole=False)
 
 
 def _last_such(session: Session, text: str, zone: str | None) -> str:
@@ -80,7 +81,9 @@ def _last_such(session: Session, text: str, zone: str | None) -> str:
     return moment
 
 
-def _print(session: Session, viewer: Viewer, job: dict[str, Any], entries: list[Entry], *, whole: bool) -> None:
+def _print(
+    session: Session, client: Client, viewer: Viewer, job: dict[str, Any], entries: list[Entry], *, whole: bool
+) -> None:
     render = session.render
     if render.output in {"json", "ndjson"}:
         render.items(entries)
@@ -93,7 +96,7 @@ def _print(session: Session, viewer: Viewer, job: dict[str, Any], entries: list[
             place = f"{entry['place']}: " if entry.get("place") else ""
             render.flow(f"{place}{_span(viewer, entry)}   {entry['words']}")
         if whole:
-            _now(session, viewer, job, nothing=not entries)
+            _now(session, client, viewer, job, nothing=not entries)
 
 
 def _span(viewer: Viewer, entry: Entry) -> str:
@@ -103,7 +106,7 @@ def _span(viewer: Viewer, entry: Entry) -> str:
     return f"{first} to {viewer.full(entry['to'])} ({entry['count']}×)"
 
 
-def _now(session: Session, viewer: Viewer, job: dict[str, Any], *, nothing: bool) -> None:
+def _now(session: Session, client: Client, viewer: Viewer, job: dict[str, Any], *, nothing: bool) -> None:
     """What holds at this moment, after what was."""
     line = session.render.flow
     if nothing:
@@ -117,5 +120,7 @@ def _now(session: Session, viewer: Viewer, job: dict[str, Any], *, nothing: bool
         line(f"next: {viewer.full(job['next_run_at'])}, {viewer.ago(job['next_run_at'])}")
     elif not job["schedule"]:
         line(f"it runs by hand only: jobctl run {job['name']}")
+    if upstream := starts_after(client, job, viewer):
+        line(upstream)
     if job["dead"]:
         line(f"{count_words(job['dead'])}: jobctl dlq ls {job['name']}")

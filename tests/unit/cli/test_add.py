@@ -291,9 +291,15 @@ def test_run_a_command_with_what_happens_when_it_fails(cli: Cli, daemon: FakeDae
     }  # fmt: skip
 
 
-def test_a_job_has_its_own_retries(cli: Cli) -> None:
-    refused = cli("run", "backup", "--retries", "0")
-    assert (refused.code, "--retries is for a command of its own" in refused.err) == (2, True)
+@pytest.mark.parametrize("option", [("--retries", "0"), ("--stdin", "x"), ("--env", "A=1")])
+def test_a_run_of_a_job_takes_its_definition(cli: Cli, option: tuple[str, str]) -> None:
+    refused = cli("run", "backup", *option)
+    assert refused.code == 2
+    assert f"a run of a job takes the job's definition: {option[0]} is not for one run of backup" in refused.err
+    assert (
+        "jobctl edit backup changes it; jobctl dlq replay RUN --edit changes what one dead letter runs" in refused.err
+    )
+    assert cli("run", "bakcup", *option).code == 3
 
 
 def test_run_a_command_here(cli: Cli, daemon: FakeDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

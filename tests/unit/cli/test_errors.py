@@ -78,7 +78,7 @@ def test_every_error_of_the_daemon_has_its_exit_code(cli: Cli, daemon: FakeDaemo
         (("add", "x", "--line", "* * * * * true", "--", "true"), 2, "has a command already"),
         (("add", "x", "--misfire", "never", "--", "true"), 2, "once, all, skip"),
         (("run",), 2, "run what?"),
-        (("run", "backup", "--cwd", "/tmp"), 2, "--cwd is for a command of its own"),
+        (("run", "backup", "--cwd", "/tmp"), 2, "--cwd is not for one run of backup"),
         (("run", "backup", "--", "true"), 2, "-- COMMAND is for a command of its own"),
         (("pause",), 2, "which jobs?"),
         (("pause", "backup", "--all"), 2, "names or filters"),

@@ -6,7 +6,7 @@ import pytest
 
 from jobctl.cli.verbs import VERBS
 from unit.cli.conftest import Cli
-from unit.client.fake_daemon import FakeDaemon, dead, queue
+from unit.client.fake_daemon import PREVIEW, FakeDaemon, dead, queue
 
 COMMANDS: dict[str, list[str]] = {
     "add": ["x", "--cron", "0 3 * * *", "--", "true"],
@@ -59,7 +59,8 @@ def test_lists_have_one_shape(cli: Cli) -> None:
              ["dlq", "ls"], ["dlq", "ls", "--groups"], ["queue", "ls"])  # fmt: skip
     for argv in lists:
         found = cli(*argv, "--json").json()
-        assert (set(found), found["schema"], found["next"]) == ({"schema", "items", "next"}, 1, None), argv
+        more = {"words", "timezone", "transitions", "warnings"} if argv[0] == "next" else set()
+        assert (set(found), found["schema"], found["next"]) == ({"schema", "items", "next"} | more, 1, None), argv
 
 
 def test_one_thing_is_the_object_itself(cli: Cli) -> None:
@@ -77,9 +78,17 @@ def test_the_shape_of_daemon_status(cli: Cli) -> None:
     assert {"pid", "runner_pid", "version", "state", "uptime_s"} <= set(found)
 
 
-def test_the_shape_of_next(alone: Cli) -> None:
-    found = alone("next", "@hourly", "--json", "-n", "2").json()
-    assert [set(item) for item in found["items"]] == [{"at", "local", "note"}] * 2
+def test_next_is_the_preview_of_the_api(alone: Cli, cli: Cli) -> None:
+    found = alone("next", "@hourly", "--tz", "Europe/Berlin", "--json", "-n", "2").json()
+    assert [set(item) for item in found["items"]] == [{"at", "local", "zone", "note"}] * 2
+    assert (found["words"], found["timezone"]) == ("every hour", "Europe/Berlin")
+    assert [set(change) for change in found["transitions"]] == [
+        {"at", "local", "kind", "offset_before", "offset_after", "fires", "fires_that_day", "skipped", "repeated",
+         "words"},
+    ] * 2  # fmt: skip
+    assert cli("next", "backup", "--json").json() == {**PREVIEW, "next": None}
+    lines = cli("next", "backup", "-o", "ndjson").out.splitlines()
+    assert [json.loads(line)["at"] for line in lines] == [item["at"] for item in PREVIEW["items"]]
 
 
 def test_ids_only(cli: Cli) -> None:

@@ -132,6 +132,17 @@ def test_show_a_job(cli: Cli) -> None:
         assert text in shown
 
 
+def test_directory_and_path_are_told(cli: Cli, daemon: FakeDaemon) -> None:
+    shown = cli("show", "backup").out
+    assert "  runs as    ana in HOME\n  PATH       /usr/bin:/bin\n" in shown
+    assert "(as ana, in HOME)\n  PATH      /usr/bin:/bin\n" in cli("add", "x", "--dry-run", "--", "true").out
+    daemon.jobs[0] |= {"cwd": "/srv", "user": "www", "env": {"PATH": "/opt/bin", "A": "1"}}
+    shown = cli("show", "backup").out
+    assert "  runs as    www in /srv\n  PATH       /opt/bin\n" in shown
+    assert "env        A=1" in shown
+    assert shown.count("/opt/bin") == 1
+
+
 def test_show_a_job_that_goes_wrong(cli: Cli, daemon: FakeDaemon) -> None:
     daemon.jobs[0] |= {"dead": 2, "skipping": 3, "notify": ["mail"], "limit": 2, "queue": "batch", "priority": -5,
                        "quarantined": True, "paused": True, "paused_why": "5 dead letters in a row"}  # fmt: skip

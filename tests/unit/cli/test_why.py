@@ -150,6 +150,37 @@ def test_the_pause_of_a_queue_and_of_the_daemon(cli: Cli, daemon: FakeDaemon) ->
     assert "not started: the daemon is paused by root 1h00m ago: smtp" in cli("why", "backup").out
 
 
+@pytest.mark.parametrize(
+    ("after", "last", "said"),
+    [
+        ("backup:success", True, "it starts after backup succeeds; run 101 of backup: exit 1, 12m00s ago"),
+        ("backup:failure", False, "it starts after backup has failed for good; no run of backup has ended yet"),
+        ("a:b:any", True, "it starts after a:b ends, however it does"),
+    ],
+)
+def test_a_job_that_comes_after_another(cli: Cli, daemon: FakeDaemon, after: str, last: bool, said: str) -> None:
+    plan = {"timezone": "UTC", "words": "after backup", "after": after}
+    daemon.jobs.append(job(4, "publish", schedule=plan, next_run_at=None))
+    daemon.jobs[0]["last_run"] = daemon.jobs[0]["last_run"] if last else None
+    assert cli("why", "publish").out == f"nothing was due in that time\n{said}\n"
+    daemon.override("GET", "/v1/jobs/4/next", Answer(200, PREVIEW | {"items": []}))
+    assert f"not due then: {said}\n" in cli("why", "publish", "--at", "02:00").out
+    assert f"not due then; {said}\n" in cli("why", "publish", "--at", "2026-12-01 02:00").out
+    assert f"after {after.rpartition(':')[0]}" in cli("ls").out
+
+
+def test_a_run_that_waits_for_its_place_in_a_queue(cli: Cli, daemon: FakeDaemon) -> None:
+    ready = {"state": "ready", "started_at": None, "finished_at": None, "outcome": None, "attempt": 0,
+             "queue": "mail", "exit_code": None}  # fmt: skip
+    daemon.runs.insert(0, run(104, daemon.jobs[1], **ready))
+    assert "run 104 is waiting to start, due 03:00 CET" in cli("why", "104").out
+    daemon.queues = [queue("default"), queue("mail", concurrency=2, running=2, ready=5)]
+    said = "run 104 waits for its place in queue mail: limit 2, 2 running, 5 ready, due 03:00 CET, 12m41s ago"
+    assert said in cli("why", "104").out
+    daemon.runs[0]["due_at"] = "2026-11-29T02:17:41Z"
+    assert "run 104 is waiting to start" in cli("why", "104").out
+
+
 def test_a_dead_letter_and_what_to_do(cli: Cli, daemon: FakeDaemon) -> None:
     daemon.runs.append(dead(90, daemon.jobs[0], reason="exit 1; 4 attempts have failed", attempt=4))
     daemon.jobs[0]["dead"] = 1

@@ -1,0 +1,27 @@
+"""A job that comes after another: what starts it, and what that one did last."""
+
+from typing import Any, Final
+
+from jobctl.cli import describe
+from jobctl.cli.times import Viewer
+from jobctl.client.sync import Client
+from jobctl.errors import NotFound
+
+#: Words of `jobctl.states.After`.
+_ENDS: Final = {"success": "succeeds", "failure": "has failed for good", "any": "ends, however it does"}
+
+
+def starts_after(client: Client, job: dict[str, Any], viewer: Viewer) -> str:
+    """A sentence; empty for a job that comes after none."""
+    after = (job.get("schedule") or {}).get("after")
+    if not after:
+        return ""
+    name, _, end = after.rpartition(":")
+    starts = f"it starts after {name} {_ENDS.get(end, 'ends')}"
+    try:
+        last = client.job(name)["last_run"]
+    except NotFound:
+        return starts
+    if last is None:
+        return f"{starts}; no run of {name} has ended yet"
+    return f"{starts}; run {last['id']} of {name}: {describe.outcome(last)}, {viewer.ago(last['finished_at'])}"
