@@ -10,6 +10,7 @@ Two rules of this comparison, both about how the index writes things down:
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ def test_a_file_gives_what_its_entry_says(case: dict[str, Any]) -> None:
     assert len(crontab.items) == case["entries"]
 
 
-def test_the_counts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_counts(record_property: Callable[[str, object], None]) -> None:
     counts = Counts()
     for case in cases():
         crontab = table(case)
@@ -84,8 +85,7 @@ def test_the_counts(capsys: pytest.CaptureFixture[str]) -> None:
         counts.quirks += sum(item.quirk is not None for item in crontab.items)
         counts.env += len(crontab.env)
         counts.rejects += len(crontab.refused)
-    with capsys.disabled():
-        print(f"\n{CASES}: {counts}")
+    record_property("counts", f"crontab files in {CASES.name}: {counts}")
     if CASES == HANDED:
         assert counts == Counts(files=73, jobs=163, quirks=8, env=59, rejects=60)
 
