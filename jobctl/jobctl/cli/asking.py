@@ -4,6 +4,14 @@ from jobctl.cli.session import Session
 from jobctl.errors import Conflict, InvalidInput
 
 
+def letter(session: Session, question: str, letters: str) -> str:
+    """The letter that was answered; the first one for an empty line, the second one for none that fits."""
+    session.render.word(question)
+    line = session.world.stdin.readline()
+    answer = line.strip().lower()[:1] or (letters[0] if line else letters[1])
+    return answer if answer in letters else letters[1]
+
+
 def confirm(session: Session, question: str, this: str, nothing: str) -> None:
     """Returns when a person says yes. Where there is nobody to ask, or the answer is no, it is an error.
 

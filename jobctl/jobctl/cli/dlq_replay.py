@@ -1,5 +1,6 @@
 """`jobctl dlq replay`: dead letters run again, under the same id and key."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
 import typer
@@ -47,7 +48,11 @@ def verb(
     ] = False,
     edit: Annotated[
         bool,
-        typer.Option("--edit", help="change its command, input, environment in $EDITOR first", rich_help_panel=_HOW),
+        typer.Option(
+            "--edit",
+            help="change what it ran (with --current: what its job is now) in $EDITOR first",
+            rich_help_panel=_HOW,
+        ),
     ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="several, though their last two replays died again", rich_help_panel=_HOW)
@@ -72,10 +77,8 @@ def verb(
     how: dict[str, Any] = {"pace": pace, "stop_on_failure": stop_on_failure, "current": current, "force": force}
     how = {name: value for name, value in how.items() if value}
     if edit:
-        how["edit"] = _edit(session, client, chosen)
-        if not how["edit"]:
-            del how["edit"]
-            session.render.word("nothing was changed; it is replayed as it is")
+        edited = _edit(session, client, chosen, current=current, yes=yes)
+        how |= {"edit": edited} if edited else {}
     bodies = _bodies(session, client, chosen, limit, keyed=key is not None, yes=yes)
     if len(bodies) > 1 and (pace or stop_on_failure):
         raise InvalidInput(f"--pace and --stop-on-failure go with up to {AT_ONCE_MAX}", f"say --limit {AT_ONCE_MAX}")
@@ -155,42 +158,70 @@ def _refused(skipped: dict[str, Any]) -> str:
 
 
 def _wait(session: Session, client: Client, ids: list[int]) -> None:
-    """As `jobctl wait` does; words only, the data were printed."""
+    """As `jobctl wait` does; words only, the data were printed. What was put back has not run: it is only counted."""
     from jobctl.cli.follow import until_over
 
     over = [until_over(session, client, client.run(ident)) for ident in ids]
-    for run in over:
+    ran = [run for run in over if not run["put_back"]]
+    for run in ran:
         taken = describe.run_time(run, session.viewer)
         session.render.word(
             f"run {run['id']} of {run['job']}: {describe.ended(run)}" + (f" after {taken}" if taken else "")
         )
-    bad = [run for run in over if run["state"] != "succeeded"]
+    back = [run for run in over if run["put_back"]]
+    if back:
+        session.render.word(f"{count_words(len(back))} put back: run {back[0]['put_back']['run']} died again")
+    bad = [run for run in (*ran, *back) if run["state"] != "succeeded"]
     if bad:
         raise CommandEnded(bad[0])
 
 
-def _edit(session: Session, client: Client, chosen: Wanted) -> dict[str, Any]:
-    """What a person changes of the work of one dead letter."""
+def _edit(session: Session, client: Client, chosen: Wanted, *, current: bool, yes: bool) -> dict[str, Any]:
+    """What a person changes of the work of one dead letter; empty: nothing."""
+    from jobctl.cli import editor
     from jobctl.cli.edited_work import as_text, changes
-    from jobctl.cli.editor import edited
 
     ids = chosen.fields.get("ids", ())
     if len(ids) != 1:
         raise InvalidInput("--edit is for one run", "name it by its id", field="--edit")
+    if not session.world.interactive() and not yes:
+        hint = "leave --edit out; or say --yes, with EDITOR set to a program that needs none"
+        raise InvalidInput("there is no terminal to edit on", hint, field="--edit")
     run = client.run(ids[0])
     if run["state"] != "dead":
         raise NotFound(f"run {ids[0]} is no dead letter: {describe.ended(run)}", "see jobctl dlq ls --runs")
-    job = client.job(run["job_id"])
-    about = [f"Run {run['id']} of {run['job']}: what it is replayed with, this once.",
-             "What you leave as it is stays as it was recorded. Without a command nothing is replayed."]  # fmt: skip
-    if job["version"] != run["version"]:
-        about.append(f"Shown is version {job['version']} of the job; the run was recorded with {run['version']}.")
-    text = as_text(job, about)
-    while True:
-        text = edited(text, session.world.environ)
+    work = client.job(run["job_id"]) if current else client.work(run["id"])
+    found: dict[str, Any] = {}
+
+    def take(text: str) -> bool:
         try:
-            return changes(job, text)
+            found.update(changes(work, text))
         except InvalidInput as error:
             if not session.world.interactive():
                 raise
-            confirm(session, f"{error.message}; edit it again", "", "replayed")
+            if editor.wants_again(session, error):
+                return False
+            raise Conflict("nothing was replayed", f"edit it again: jobctl dlq replay {run['id']} --edit") from error
+        return True
+
+    editor.edit(session, as_text(work, list(_about(run, work, current=current))), take)
+    if not found:
+        as_it_is = "as it was edited before" if work.get("edited") else "as it is"
+        session.render.word(f"nothing was changed; it is replayed {as_it_is}")
+    # A replay without an edit takes the recorded definition, not what was edited for the one before.
+    return found or ({"target": work["target"]} if work.get("edited") else {})
+
+
+def _about(run: dict[str, Any], work: dict[str, Any], *, current: bool) -> Iterator[str]:
+    """What is shown in the editor, for its reader."""
+    yield f"Run {run['id']} of {run['job']}: what it is replayed with, this once."
+    version = f"version {work['version']} of the job"
+    if current:
+        yield f"Shown is {version}, of today; the run was recorded with {run['version']}."
+    elif work["edited"]:
+        yield f"Shown is what it was replayed with before, edited from {version}."
+    else:
+        yield f"Shown is what was recorded, {version}."
+    yield "What you leave as it is stays as it is shown. Without a command nothing is replayed."
+    if work["payload_ref"]:
+        yield f"It reads {work['payload_ref']}; stdin takes its place when it is not empty."

@@ -4,35 +4,46 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from jobctl.cli import attempts, describe
+from jobctl.cli import attempts, describe, worked
 from jobctl.cli.safe import LogFilter
+from jobctl.cli.select import find_job
 from jobctl.cli.session import Session
 from jobctl.cli.tail import tail_offset
+from jobctl.cli.worked import work_of
 from jobctl.client.sync import Client
-from jobctl.errors import Conflict, InvalidInput, JobctlError, NotFound
+from jobctl.errors import Conflict, JobctlError, NotFound
 
-EXAMPLES = (("jobctl dlq show 4812", ""), ("jobctl dlq show 4812 --json | jq .attempts", ""))
+EXAMPLES = (
+    ("jobctl dlq show 4812", ""),
+    ("jobctl dlq show backup", "the newest of a job"),
+    ("jobctl dlq show 4812 --json | jq .attempts", ""),
+)
 _INDENT: Final = 13
 _LINES: Final = 10
 _LINE_BYTES_MAX: Final = 16_384
 
 
 def verb(
-    ctx: typer.Context, run: Annotated[str, typer.Argument(metavar="RUN", help="the id of a dead letter")]
+    ctx: typer.Context,
+    run: Annotated[str, typer.Argument(metavar="RUN|JOB", help="the id of a dead letter, or a job for its newest")],
 ) -> None:
-    """Show one dead letter: why, its attempts, the end of its log, and what can be done."""
+    """Show one dead letter: why, what it ran, its attempts, the end of its log, and what can be done."""
     session: Session = ctx.obj
     client, render = session.reader(), session.render
     found = _dead(client, run)
-    tries = client.attempts(found["id"])
+    tries, work = client.attempts(found["id"]), work_of(client, found)
     if render.output in {"json", "ndjson"}:
-        render.json({**found, "attempts": tries})
+        render.json({**found, "work": work, "attempts": tries})
         return
     if render.machine:
         render.names([str(found["id"])])
         return
     render.flow(f"run {found['id']} of {found['job']}   DEAD: {describe.failure(found)}")
-    facts = [*_facts(session, found), *attempts.facts(tries, session.viewer, state=str(found["state"]))]
+    facts = [
+        *_facts(session, found),
+        *worked.facts(work),
+        *attempts.facts(tries, session.viewer, state=str(found["state"])),
+    ]
     for label, text in facts:
         render.fact(f"  {label}", text, _INDENT)
     _show_log(session, client, found)
@@ -43,8 +54,9 @@ def verb(
 
 
 def _dead(client: Client, text: str) -> dict[str, Any]:
+    """By its id, or the newest of a job, also of one that was removed. Digits are a run first."""
     if not text.isdigit():
-        raise InvalidInput(f"{text!r} is not the id of a run", f"find it with jobctl dlq ls {text} --runs")
+        return _newest(client, text)
     try:
         run = client.run(text)
     except NotFound as error:
@@ -54,9 +66,25 @@ def _dead(client: Client, text: str) -> dict[str, Any]:
     return run
 
 
+def _newest(client: Client, name: str) -> dict[str, Any]:
+    try:
+        job = find_job(client, name)
+    except NotFound as error:
+        found = next((run for run in client.dead(q=name) if run["job"] == name), None)
+        if found is None:
+            raise error from None
+        return found
+    found = next(iter(client.dead(limit=1, job=job["id"])), None)
+    if found is None:
+        raise NotFound(f"{job['name']} has no dead letters", f"see its history: jobctl runs {job['name']}")
+    return found
+
+
 def _facts(session: Session, run: dict[str, Any]) -> list[tuple[str, str]]:
     viewer = session.viewer
     facts = [("died", viewer.both(run["finished_at"])), ("reason", run["reason"] or describe.failure(run))]
+    if run["put_back"]:
+        facts[1:1] = worked.put_back(run, viewer.both(run["put_back"]["at"]))
     if run["class"]:
         facts.append(("class", run["class"]))
     if describe.first_line(run["error"]):
@@ -89,7 +117,7 @@ def _next(run: dict[str, Any]) -> list[tuple[str, str]]:
     ident, job = run["id"], run["job"]
     return [
         (f"jobctl log {ident}", "all that it printed"),
-        (f"jobctl dlq replay {ident}", "run it again, as it was recorded, under its key"),
+        (f"jobctl dlq replay {ident}", f"run it again under its key, as version {run['version']} of {job} says"),
         (f"jobctl dlq replay {ident} --current", f"with what {job} is now"),
         (f"jobctl dlq replay {ident} --edit", "with another command, environment or input"),
         (f"jobctl dlq discard {ident}", "give it up"),

@@ -5,12 +5,13 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from jobctl.cli import draft
+from jobctl.cli.asking import letter
 from jobctl.cli.definition import Definition, Quiet
 from jobctl.cli.options import grouped
 from jobctl.cli.select import find_job
 from jobctl.cli.session import Session
 from jobctl.client.sync import Client
-from jobctl.errors import Conflict, InvalidInput, JobctlError
+from jobctl.errors import Conflict, InvalidInput
 
 EXAMPLES = (
     ('jobctl edit backup --cron "30 2 * * *"', "shows the next fires before and after, and asks"),
@@ -71,7 +72,7 @@ def verb(
     answer = draft.told(lambda: _foretold(client, job, patch))
     _show(session, job, answer, how)
     if not dry_run and answer["changes"]:
-        if not yes and session.world.interactive() and _asked(session, "apply? [Y/n]", "yn") != "y":
+        if not yes and session.world.interactive() and letter(session, "apply? [Y/n]", "yn") != "y":
             raise Conflict("nothing was changed", "answer y, or say --yes")
         job = draft.told(lambda: _changed(client, job, patch))
     _tell(session, job, answer, how)
@@ -92,27 +93,21 @@ def _is_given(value: object) -> bool:
 
 
 def _in_editor(session: Session, which: str, how: How) -> None:
+    from jobctl.cli import editor
     from jobctl.cli.document import text_of
-    from jobctl.cli.editor import sheet
 
     if not session.world.interactive() and not how.yes and not how.dry_run:
         raise InvalidInput("there is no terminal to edit on", "give options, or --yes: see jobctl edit --help")
     client = session.reader() if how.dry_run else session.writer()
     job = find_job(client, which)
     text = text_of(job)
-    with sheet(text, ".toml") as paper:
-        try:
-            while not _edited(session, client, job, text, paper.edited(session.world.environ), how):
-                pass
-        except (JobctlError, KeyboardInterrupt):
-            if paper.differs(text):
-                session.render.word(f"your text is kept in {paper.keep()}")
-            raise
+    editor.edit(session, text, lambda after: _edited(session, client, job, text, after, how))
 
 
 def _edited(session: Session, client: Client, job: Json, before: str, after: str, how: How) -> bool:
     """Carries out what was edited; False when it is to be edited again."""
     from jobctl.cli.document import changes, parsed
+    from jobctl.cli.editor import wants_again
 
     asks = session.world.interactive()
     try:
@@ -121,15 +116,12 @@ def _edited(session: Session, client: Client, job: Json, before: str, after: str
     except (InvalidInput, Conflict) as error:
         if not asks or client.job(job["id"])["rev"] != job["rev"]:
             raise
-        field = str(error.details.get("field") or "")
-        where = f"{field}: " if field and field not in error.message else ""
-        session.render.error(f"{where}{error.message}", [("try", error.hint)])
-        if _asked(session, "edit it again, or quit? [E/q]", "eq") == "e":
+        if wants_again(session, error):
             return False
         raise Conflict("nothing was changed", "edit it again: jobctl edit JOB") from error
     _show(session, job, answer, how)
     if not how.dry_run and answer["changes"]:
-        wish = _asked(session, "apply? [Y/n/e]", "yne") if asks and not how.yes else "y"
+        wish = letter(session, "apply? [Y/n/e]", "yne") if asks and not how.yes else "y"
         if wish == "e":
             return False
         if wish != "y":
@@ -137,14 +129,6 @@ def _edited(session: Session, client: Client, job: Json, before: str, after: str
         job = _changed(client, job, patch)
     _tell(session, job, answer, how)
     return True
-
-
-def _asked(session: Session, question: str, letters: str) -> str:
-    """The letter that was answered; the first one for an empty line, the second one for none that fits."""
-    session.render.word(question)
-    line = session.world.stdin.readline()
-    letter = line.strip().lower()[:1] or (letters[0] if line else letters[1])
-    return letter if letter in letters else letters[1]
 
 
 def _foretold(client: Client, job: Json, patch: Json) -> Json:

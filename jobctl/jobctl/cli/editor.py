@@ -4,10 +4,12 @@ import contextlib
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from jobctl.errors import CallerError, InvalidInput
+from jobctl.cli.asking import letter
+from jobctl.cli.session import Session
+from jobctl.errors import CallerError, InvalidInput, JobctlError
 
 _USUAL: Final = ("sensible-editor", "editor", "vi", "nano")
 _HINT: Final = "set EDITOR to one that is there"
@@ -72,10 +74,24 @@ def sheet(text: str, suffix: str) -> Iterator[Sheet]:
         made.close()
 
 
-def edited(text: str, environ: Mapping[str, str], suffix: str = ".toml") -> str:
-    """The text as it is when the editor has closed; the file is gone in any case."""
+def edit(session: Session, text: str, take: Callable[[str], bool], suffix: str = ".toml") -> None:
+    """Has a person edit `text` until `take` is content. What they wrote is kept in a file when it was for nothing."""
     with sheet(text, suffix) as paper:
-        return paper.edited(environ)
+        try:
+            while not take(paper.edited(session.world.environ)):
+                pass
+        except (JobctlError, KeyboardInterrupt):
+            if paper.differs(text):
+                session.render.word(f"your text is kept in {paper.keep()}")
+            raise
+
+
+def wants_again(session: Session, error: JobctlError) -> bool:
+    """Tells what is wrong with the text, and asks whether it is to be edited again."""
+    field = str(error.details.get("field") or "")
+    where = f"{field}: " if field and field not in error.message else ""
+    session.render.error(f"{where}{error.message}", [("try", error.hint)])
+    return letter(session, "edit it again, or quit? [E/q]", "eq") == "e"
 
 
 def editor(environ: Mapping[str, str]) -> list[str]:

@@ -4,12 +4,13 @@ from typing import Annotated, Any
 
 import typer
 
-from jobctl.cli import attempts, describe
+from jobctl.cli import attempts, describe, worked
 from jobctl.cli.added import directory, path, policies, when
 from jobctl.cli.dead import count_words
 from jobctl.cli.select import find_run, named_job, no_such, runs_called
 from jobctl.cli.session import Session
 from jobctl.cli.times import duration, no_time, of_fire
+from jobctl.cli.worked import work_of
 from jobctl.client.sync import Client
 from jobctl.errors import InvalidInput, NotFound
 
@@ -159,12 +160,12 @@ def _run_lines(session: Session, runs: list[dict[str, Any]]) -> list[Fact]:
 
 
 def _show_run(session: Session, client: Client, run: dict[str, Any]) -> None:
-    render = session.render
+    render, work = session.render, work_of(client, run)
     if render.machine:
-        _machine(session, run, str(run["id"]))
+        _machine(session, {**run, "work": work}, str(run["id"]))
         return
     render.flow(f"run {run['id']} of {run['job']}   {describe.ended(run)}")
-    _print(session, _run_facts(session, run))
+    _print(session, [*_run_facts(session, run), *worked.facts(work)])
     _print(session, attempts.facts(client.attempts(run["id"]), session.viewer, state=str(run["state"])))
     _print(session, _what_next(session, run))
 
@@ -188,6 +189,8 @@ def _run_facts(session: Session, run: dict[str, Any]) -> list[Fact]:
         facts.append(("again for", f"run {run['retry_of']}"))
     if run["replays"]:
         facts.append(("replays", str(run["replays"])))
+    if run["put_back"]:
+        facts += worked.put_back(run, viewer.both(run["put_back"]["at"]))
     if run["coalesced"]:
         facts.append(("stands for", f"{run['coalesced']} more occurrences"))
     facts.append(("key", run["key"] + (f"   fence {run['fence']}" if run["fence"] else "")))

@@ -58,7 +58,7 @@ VERBS: Final = (
     Verb("cancel", "RUN…", "stop runs: TERM, the grace, KILL", RUNS, writes=True),
     Verb("why", "JOB", "why it ran, or did not", RUNS),
     Verb("dlq ls", "[JOB]", "what failed for good, by how it failed", DEAD),
-    Verb("dlq show", "RUN", "one of them: why, its attempts, its log, what to do", DEAD),
+    Verb("dlq show", "RUN|JOB", "one of them: why, its attempts, its log, what to do", DEAD),
     Verb("dlq replay", "[RUN…|JOB]", "run them again, under the same key", DEAD, writes=True),
     Verb("dlq discard", "[RUN…|JOB]", "give them up", DEAD, writes=True),
     Verb("queue ls", "", "queues: limits, what runs and waits, pauses", QUEUES),

@@ -11,7 +11,7 @@ from jobctl.cli import dlq_replay  # noqa: F401  before its limit is made smalle
 from jobctl.cli.edited_work import as_text, changes
 from jobctl.errors import InvalidInput
 from unit.cli.conftest import Cli
-from unit.client.fake_daemon import Answer, FakeDaemon, attempt, dead, problem
+from unit.client.fake_daemon import Answer, FakeDaemon, attempt, dead, job, problem, work
 
 REPLAY = "/v1/dead/replay"
 
@@ -101,6 +101,39 @@ def test_all_that_is_needed_to_decide(cli: Cli, letters: FakeDaemon) -> None:
     assert (found["id"], len(found["attempts"])) == (92, 2)
 
 
+def test_what_it_ran_and_that_it_was_edited_or_put_back(cli: Cli, letters: FakeDaemon) -> None:
+    shown = cli("dlq", "show", "92").out
+    assert "command    /usr/bin/true\n" in shown
+    assert not any(word in shown for word in ("\n  edited", "\n  put back", "\n  input"))
+    own = {"target": {"shell": "exit 3"}, "stdin": "two\nlines", "env": {"A": "1"}, "cwd": "/srv", "edited": True}
+    letters.works[92] = work(letters.jobs[0], **own)
+    letters.find_run("92").update(put_back={"at": "2026-11-29T02:11:00Z", "run": 90}, edited=True)  # type: ignore[union-attr]
+    for argv in (("dlq", "show", "92"), ("show", "92", "--run")):
+        shown = cli(*argv).out
+        for text in ("edited     for this run alone; version 1 of its job is another one\n", "command    exit 3\n",
+                     'input      "two\\nlines"\n', "directory  /srv\n", "env        A=1\n",
+                     "put back   03:11 CET, 1m41s ago: run 90 died again, before its turn in the replay"):  # fmt: skip
+            assert text in shown
+        found = cli(*argv, "--json").json()
+        assert (found["edited"], found["work"]["target"]) == (True, {"shell": "exit 3"})
+    letters.works[92] = work(letters.jobs[0], payload_ref="/srv/in")
+    assert "input      the file /srv/in\n" in cli("dlq", "show", "92").out
+    letters.works[92] = work(letters.jobs[0], stdin="x" * 300)
+    assert 'x" … 300 B in all\n' in cli("dlq", "show", "92").out
+    letters.override("GET", "/v1/runs/92/work", problem(404, "not_found", "no run 92"))
+    assert "command " not in cli("dlq", "show", "92").out
+
+
+def test_a_job_stands_for_its_newest_dead_letter(cli: Cli, letters: FakeDaemon) -> None:
+    assert cli("dlq", "show", "backup").out.startswith("run 92 of backup   DEAD")
+    refused = cli("dlq", "show", "hand")
+    assert (refused.code, "hand has no dead letters" in refused.err) == (3, True)
+    unknown = cli("dlq", "show", "bakcup")
+    assert (unknown.code, "closest: backup" in unknown.err) == (3, True)
+    letters.runs.append(dead(80, job(9, "gone")))
+    assert cli("dlq", "show", "gone").out.startswith("run 80 of gone   DEAD")
+
+
 def test_a_log_that_is_gone_is_no_error(cli: Cli, letters: FakeDaemon) -> None:
     letters.override("GET", "/v1/runs/92/log", problem(404, "not_found", "the log of run 92 is no longer kept"))
     shown = cli("dlq", "show", "92")
@@ -186,6 +219,17 @@ def test_waiting_ends_as_the_first_that_failed(cli: Cli, letters: FakeDaemon) ->
     assert result.err.splitlines() == ["run 90 of backup: ok after 41s", "run 91 of backup: dead: exit 9 after 41s"]
 
 
+def test_what_was_put_back_is_counted_not_told_as_failures(cli: Cli, letters: FakeDaemon) -> None:
+    back = {"put_back": {"at": "2026-11-29T02:11:00Z", "run": 90}}
+    for number, changed in ((90, {"exit_code": 9}), (91, back), (92, back)):
+        letters.override("GET", f"/v1/runs/{number}", Answer(200, dead(number, letters.jobs[0], **changed)))
+    result = cli("dlq", "replay", "90", "91", "92", "--stop-on-failure", "--wait")
+    assert result.code == 9
+    assert result.err.splitlines() == [
+        "run 90 of backup: dead: exit 9 after 41s", "2 dead letters put back: run 90 died again",
+    ]  # fmt: skip
+
+
 # ── replay with other work ──────────────────────────────────────────────
 
 
@@ -194,7 +238,7 @@ def edited(cli: Cli, tmp_path: Path, script: str, *argv: str) -> Any:
     program = tmp_path / "editor"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
-    return cli("dlq", "replay", *argv, "--edit", EDITOR=str(program))
+    return cli("dlq", "replay", *argv, "--edit", "--yes", EDITOR=str(program))
 
 
 def test_other_work_for_this_once(cli: Cli, letters: FakeDaemon, tmp_path: Path) -> None:
@@ -212,6 +256,56 @@ def test_nothing_changed_is_replayed_as_it_is(cli: Cli, letters: FakeDaemon, tmp
     assert letters.posted(REPLAY) == [{"ids": [92]}]
 
 
+def test_what_is_edited_is_what_ran_not_what_the_job_is_today(cli: Cli, letters: FakeDaemon, tmp_path: Path) -> None:
+    letters.works[92] = work(letters.jobs[0], target={"shell": "exit 3"}, stdin="4711", cwd="/srv")
+    letters.jobs[0] |= {"version": 5, "target": {"shell": "exit 0"}}
+    seen = tmp_path / "seen"
+    edited(cli, tmp_path, f"""cp "$1" {seen}; sed -i 's|exit 3|exit 4|' "$1" """, "92")
+    text = seen.read_text()
+    assert 'shell = "exit 3"\nstdin = "4711"\ncwd = "/srv"\n' in text
+    assert "# Shown is what was recorded, version 1 of the job.\n" in text
+    assert letters.posted(REPLAY) == [{"ids": [92], "edit": {"target": {"shell": "exit 4"}}}]
+
+
+def test_with_current_it_is_what_the_job_is_today(cli: Cli, letters: FakeDaemon, tmp_path: Path) -> None:
+    letters.works[92] = work(letters.jobs[0], target={"shell": "exit 3"})
+    letters.jobs[0] |= {"version": 5, "target": {"shell": "exit 0"}}
+    seen = tmp_path / "seen"
+    edited(cli, tmp_path, f'cp "$1" {seen}', "92", "--current")
+    assert 'shell = "exit 0"\n' in seen.read_text()
+    assert "# Shown is version 5 of the job, of today; the run was recorded with 1.\n" in seen.read_text()
+    assert letters.posted(REPLAY) == [{"ids": [92], "current": True}]
+
+
+def test_what_was_edited_before_and_is_left_so_is_replayed_so(cli: Cli, letters: FakeDaemon, tmp_path: Path) -> None:
+    """A plain replay would take the recorded definition, which nobody was shown."""
+    letters.works[92] = work(letters.jobs[0], target={"shell": "exit 3"}, edited=True, payload_ref="/srv/in")
+    seen = tmp_path / "seen"
+    result = edited(cli, tmp_path, f'cp "$1" {seen}', "92")
+    assert "# Shown is what it was replayed with before, edited from version 1 of the job.\n" in seen.read_text()
+    assert "# It reads /srv/in; stdin takes its place when it is not empty.\n" in seen.read_text()
+    assert "nothing was changed; it is replayed as it was edited before" in result.err
+    assert letters.posted(REPLAY) == [{"ids": [92], "edit": {"target": {"shell": "exit 3"}}}]
+
+
+def test_without_a_terminal_nothing_is_edited(cli: Cli, letters: FakeDaemon, tmp_path: Path) -> None:
+    result = cli("dlq", "replay", "92", "--edit", EDITOR=f"touch {tmp_path}/begun")
+    assert (result.code, "there is no terminal to edit on" in result.err, "say --yes" in result.err) == (2, True, True)
+    assert not (tmp_path / "begun").exists()
+    assert letters.posted(REPLAY) == []
+
+
+def test_a_broken_text_is_kept(cli: Cli, letters: FakeDaemon, tmp_path: Path) -> None:
+    program = tmp_path / "editor"
+    program.write_text('#!/bin/sh\necho "[[" > "$1"\n')
+    program.chmod(0o755)
+    result = cli("dlq", "replay", "92", "--edit", terminal=True, stdin="q\n", EDITOR=str(program), NO_COLOR="1")
+    assert (result.code, "nothing was replayed" in result.err) == (5, True)
+    kept = Path(result.err.split("your text is kept in ")[1].splitlines()[0])
+    assert kept.read_text() == "[[\n"
+    kept.unlink()
+
+
 @pytest.mark.parametrize("script", ["exit 3", ': > "$1"', 'echo "[[" > "$1"', 'echo "nise = 1" >> "$1"'])
 def test_an_edit_that_is_none_replays_nothing(cli: Cli, letters: FakeDaemon, tmp_path: Path, script: str) -> None:
     assert edited(cli, tmp_path, script, "92").code in (1, 2)
@@ -225,15 +319,9 @@ def test_a_slip_can_be_mended_on_a_terminal(cli: Cli, letters: FakeDaemon, tmp_p
     )
     program.chmod(0o755)
     environ = {"EDITOR": str(program), "NO_COLOR": "1"}
-    result = cli("dlq", "replay", "92", "--edit", terminal=True, stdin="y\n", **environ)
-    assert (result.code, "edit it again? [y/N]" in result.err) == (0, True)
-
-
-def test_another_version_is_said(cli: Cli, letters: FakeDaemon, tmp_path: Path) -> None:
-    letters.jobs[0]["version"] = 5
-    kept = tmp_path / "seen"
-    edited(cli, tmp_path, f'cp "$1" {kept}', "92")
-    assert "# Shown is version 5 of the job; the run was recorded with 1." in kept.read_text()
+    result = cli("dlq", "replay", "92", "--edit", terminal=True, stdin="e\n", **environ)
+    assert (result.code, "edit it again, or quit? [E/q]" in result.err) == (0, True)
+    assert letters.posted(REPLAY) == [{"ids": [92]}]
 
 
 WORK = {"target": {"shell": 'echo "a\x7f\\ü\n'}, "stdin": "x\ty\n", "cwd": None, "env": {"A b": "1\x01"}}

@@ -44,7 +44,7 @@ def test_every_error_of_the_daemon_has_its_exit_code(cli: Cli, daemon: FakeDaemo
         (("dlq", "ls", "--class", "nonsense"), 2, "'nonsense' is none of exit_code"),
         (("dlq", "ls", "--runs", "--groups"), 2, "exclude each other"),
         (("dlq", "ls", "bakcup"), 3, "closest: backup"),
-        (("dlq", "show", "backup"), 2, "jobctl dlq ls backup --runs"),
+        (("dlq", "show", "backup"), 3, "backup has no dead letters"),
         (("dlq", "show", "999"), 3, "there is no run 999"),
         (("dlq", "show", "102"), 5, "run 102 is no dead letter: ok"),
         (("dlq", "discard", "102"), 3, "102 is no dead letter"),
