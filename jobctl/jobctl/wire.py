@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from jobctl.errors import InvalidInput
+from jobctl.mismatch import mismatch
 
 #: Every response carries it in `Jobctl-Protocol`; a client that sends another number is refused.
 PROTOCOL: Final = 1
@@ -31,11 +32,21 @@ def decode(data: bytes, kind: type[T]) -> T:
         decoder = _decoders[kind] = msgspec.json.Decoder(kind)
     try:
         result: T = decoder.decode(data)
+    except msgspec.ValidationError as error:
+        raise mismatch(error, _untyped(data), kind) from error
     except (msgspec.MsgspecError, RecursionError) as error:
         raise InvalidInput(f"the body is not right: {error}", "see `jobctl help api`") from error
     except UnicodeDecodeError as error:
         raise InvalidInput("the body is not UTF-8", "send JSON in UTF-8") from error
     return result
+
+
+def _untyped(data: bytes) -> Any:
+    """What is in a text of the wrong type, as far as it can be read: it may be broken behind the wrong place."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return None
 
 
 def rfc3339(at_ms: int) -> str:

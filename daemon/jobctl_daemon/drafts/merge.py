@@ -5,7 +5,6 @@ and `target` are replaced whole, because half of an old one and half of a new on
 zone keeps the one it had.
 """
 
-import re
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ import msgspec
 
 from jobctl.defaults import ADD, MISFIRE_WITHIN_MS
 from jobctl.errors import InvalidInput
+from jobctl.mismatch import mismatch
 from jobctl.model import Job, JobDraft, JobSpec, Policies, RetryDraft, Schedule, ScheduleDraft, ScheduleSpec, Target
 from jobctl.states import Overlap
 from jobctl.wire import seconds
@@ -27,7 +27,6 @@ _FIXED: Final = {
 _FIELDS: Final = tuple(name for name in JobDraft.__struct_fields__ if name not in _FIXED)
 _TIMES: Final = ("cron", "every", "at", "after", "on_boot", "on_start")
 _NAME_CHARS_MAX: Final = 60
-_WHERE: Final = re.compile(r"at `(?:key in )?\$\.?([\w.]*)")
 
 
 def merged(spec: JobSpec, patch: dict[str, Any], here: Circumstances) -> JobDraft:
@@ -127,9 +126,7 @@ def _draft(fields: dict[str, Any]) -> JobDraft:
     try:
         return msgspec.convert(fields, JobDraft)
     except msgspec.ValidationError as error:
-        where = _WHERE.search(str(error))
-        field = where[1] if where and where[1] else "target" if "target" not in fields else None
-        raise InvalidInput(f"the change is not right: {error}", "see `jobctl help api`", field=field) from error
+        raise mismatch(error, fields, JobDraft, "the change") from error
 
 
 def _check_fields(patch: dict[str, Any]) -> None:
