@@ -26,6 +26,7 @@ VARIES = (
     (r"\bfence \d+", "fence <fence>"),
     (r"\b(\d+[dhm]\d\d[hms]|\d+s)\b(?= ago|$| so far)|(?<=in )\d+[a-z0-9]+", "<span>"),
     (r"(?<!late after )(?<=after )\d+(\.\d)?m?s", "<span>"),
+    (r"\b[\d.]+s (?=after attempt)", "<span> "),
     (r"\bpid \d+", "pid <pid>"),
     (r"\b[0-9a-f]{16}\b", "<uid>"),
     (r"(?<=m:)[0-9a-f]{16}", "<key>"),
@@ -37,7 +38,7 @@ VARIES = (
 )  # fmt: skip
 DAY = (
     'add backup --cron "0 3 * * *" --tz Europe/Berlin --tag nightly --note "ask ana" -- /bin/echo backed up',
-    "add broken --retries 1 --backoff 1s --shell 'echo trying; exit 7'",
+    "add broken --retries 1 --backoff 3s --shell 'echo trying; exit 7'",
     "add once --at 2035-06-01T12:00Z --paused -- /bin/true",
     "ls",
     "run backup --wait",
@@ -48,7 +49,7 @@ DAY = (
     "runs",
     "why broken",
     "dlq ls",
-    "dlq show 3",
+    "dlq show broken",
     "dlq replay 3 --key again --wait",
     "dlq replay 3 --key again",
     "dlq replay broken",
@@ -108,11 +109,12 @@ def jobctl(daemon: RealDaemon, line: str) -> str:
 def steady(text: str, daemon: RealDaemon) -> str:
     text = text.replace(str(daemon.home), "<home>")
     status = daemon.client.status()
-    text = re.sub(rf"\b(as|by) {status['user']}\b", r"\1 <user>", text)
+    text = re.sub(rf"\b(as|by)( +){status['user']}\b", r"\1\2<user>", text)
     text = text.replace(f", {status['timezone']}\n", ", <zone>\n")
     for pattern, stands in VARIES:
         text = re.sub(pattern, stands, text, flags=re.MULTILINE)
-    text = re.sub(r"(?m)(?<=pid <pid>), (system|of \S+)$", "", text)
+    text = re.sub(r"(?m)(?<=pid <pid>), (system|of \S+|trial of \S+ in JOBCTL_HOME \S+)$", "", text)
+    text = re.sub(r"(?m)^( +PATH +).*$", r"\1<path>", text)
     text = re.sub(r"(?m)^reboot .*$", "reboot  <this host>", text)
     text = re.sub(r"(?m)^zone .*$", "zone    <this host>", text)
     text = text.replace("; not synchronised\n", "\n")

@@ -63,7 +63,7 @@ def delivered(daemon: RealDaemon) -> Json:
 def test_a_command_is_told_of_a_dead_letter(daemon: RealDaemon, receiver: Receiver) -> None:
     run = dies(daemon, notify=[receiver.command])
     said = receiver.message()
-    assert ": bad failed: exit 64\n" in said
+    assert ": bad failed: exit 64" in said
     assert "last line  no space\n" in said
     assert f"jobctl dlq replay {run['id']} " in said
     assert "JOBCTL_EVENT=dead\n" in said
@@ -100,7 +100,7 @@ def test_a_daemon_killed_after_the_failure_tells_of_it_once(daemon: RealDaemon, 
     dies(daemon, notify=[receiver.command])
     daemon.kill9()
     daemon.start()
-    assert ": bad failed: exit 64\n" in receiver.message()
+    assert ": bad failed: exit 64" in receiver.message()
     assert delivered(daemon)["state"] == "succeeded"
     daemon.kill9()
     daemon.start()
@@ -119,7 +119,7 @@ def test_a_failure_while_the_daemon_was_dead_is_told_when_it_is_back(
     daemon.kill9()
     gates.open("one")
     daemon.start()
-    assert ": gated failed: exit 64\n" in receiver.message()
+    assert ": gated failed: exit 64" in receiver.message()
     assert daemon.client.run(run["id"])["state"] == "dead"
     assert delivered(daemon)["state"] == "succeeded"
 
@@ -136,7 +136,7 @@ def test_a_receiver_that_hangs_holds_up_nothing_and_its_message_outlives_the_dae
 
     daemon.kill9()
     daemon.start()
-    assert ": bad failed: exit 64\n" in receiver.message()
+    assert ": bad failed: exit 64" in receiver.message()
     ended = delivered(daemon)
     assert (ended["state"], ended["attempt"]) == ("succeeded", 1)
 
