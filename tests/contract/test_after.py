@@ -5,6 +5,7 @@ import pytest
 from jobctl.errors import Conflict
 from jobctl.model import ScheduleSpec
 from jobctl.states import After, Overlap, RunState, SkipReason, Trigger
+from jobctl.wire import rfc3339
 from jobctl_daemon.rows import JobFilter
 from kit.stores import ADA, DAY, MINUTE, T0, Rig, ended, spec
 
@@ -215,3 +216,12 @@ async def test_a_late_result_of_an_early_end_is_due_at_once(rig: Rig) -> None:
     await rig.store.finish([result], rig.now_ms)
     (pending,) = await rig.store.pending(rig.now_ms, 10)
     assert (pending.trigger, pending.slot_ms, pending.start_by_ms) == (Trigger.AFTER, T0 + 1, None)
+
+
+async def test_a_retry_that_is_cancelled_while_it_waits_is_an_end_and_keeps_what_is_known_of_it(rig: Rig) -> None:
+    job_id = await upstream_of_three(rig)
+    (claim,) = await rig.claimed(job_id, T0)
+    await rig.retrying(claim)
+    cancelled = (await rig.store.cancel(ADA, claim.run_id, "ada", rig.now_ms)).run
+    assert (cancelled.state, cancelled.exit_code, cancelled.started_at) == ("cancelled", 3, rfc3339(T0))
+    assert [run.job for run in await rig.runs() if run.trigger == "after"] == ["on-any"]

@@ -13,7 +13,7 @@ import msgspec
 from jobctl.model import Policies
 from jobctl.states import FailureClass, OnFailure, RunState
 from jobctl_daemon.decide.backoff import delay_ms
-from jobctl_daemon.decide.fingerprint import fingerprint, last_line
+from jobctl_daemon.decide.fingerprint import fingerprint, last_line, shortened
 from jobctl_daemon.decide.outcome import Outcome, Result, judge, record
 from jobctl_daemon.rows import Effort, Finish
 
@@ -32,7 +32,7 @@ def settle(result: Result, effort: Effort | None, tail: bytes, now_ms: int) -> F
         return done
     error = last_line(tail)
     named = msgspec.structs.replace(
-        done, error=error, fingerprint=fingerprint(_kind(result, outcome), _said(done, error))
+        done, error=shortened(error), fingerprint=fingerprint(_kind(result, outcome), _said(done, error))
     )
     if result.cause == "deadly":
         return _for_good(named, effort.policies, "not retried: that would kill the daemon again")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobctl_daemon.decide.fingerprint import LINE_CHARS_MAX, fingerprint, last_line
+from jobctl_daemon.decide.fingerprint import LINE_CHARS_MAX, fingerprint, last_line, shortened
 
 
 @pytest.mark.parametrize(
@@ -66,5 +66,36 @@ def test_the_last_line_with_something_in_it(tail: bytes, line: str | None) -> No
     assert last_line(tail) == line
 
 
-def test_a_long_line_is_cut() -> None:
-    assert last_line(b"x" * 5_000) == "x" * LINE_CHARS_MAX
+def test_a_long_line_is_shown_by_its_beginning_and_its_end() -> None:
+    shown = shortened(last_line(b"begin " + b"x" * 5_000 + b" disk full"))
+    assert shown is not None
+    assert len(shown) <= LINE_CHARS_MAX
+    assert shown.startswith("begin x")
+    assert shown.endswith("x disk full")
+
+
+def test_long_lines_are_told_apart_by_their_ends() -> None:
+    begin = "x" * 6_000
+    assert fingerprint("exit_code 5", f"{begin} disk full") != fingerprint("exit_code 5", f"{begin} bad password")
+
+
+def test_how_much_of_a_long_line_is_left_makes_no_other_failure() -> None:
+    whole = f"{'y' * 3_000} item 4711 failed"
+    assert fingerprint("exit_code 5", whole) == fingerprint("exit_code 5", whole[1_000:])
+
+
+@pytest.mark.parametrize(
+    "escape",
+    [
+        b"\x1b]0;title\x07",
+        b"\x1b]52;c;Zm9v\x1b\\",
+        b"\x1bPq#0\x1b\\",
+        b"\x1b(B",
+        b"\x1b7",
+        "\x9b31m".encode(),
+        b"\x1b[38:2::1:2:3m",
+    ],
+)
+def test_no_escape_sequence_stays_or_is_a_line(escape: bytes) -> None:
+    assert last_line(b"err\n" + escape) == "err"
+    assert last_line(b"er" + escape + b"r") == "err"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from jobctl.states import RunState, SkipReason
 from jobctl_daemon.rows import Effort, Running, StartedAttempt
-from jobctl_daemon.store.sqlite import claimed, events, gates, history, one_shots, replays
+from jobctl_daemon.store.sqlite import claimed, dependents, events, gates, history, one_shots, replays
 from jobctl_daemon.store.sqlite.claimed import Claimed
 from jobctl_daemon.store.sqlite.columns import policies, text
 from jobctl_daemon.store.sqlite.statements import load
@@ -130,6 +130,8 @@ def _cancel(connection: sqlite3.Connection, rows: list[Claimed], now_ms: int) ->
         ],
     )
     gates.freed(connection, {row.job_id for row in rows}, now_ms)
+    ends = [dependents.End(row.job_id, row.id, RunState.CANCELLED, now_ms) for row in rows if row.attempt > 1]
+    dependents.start(connection, ends, now_ms)
     for row in rows:
         if row.batch is not None:
             replays.go_on(connection, row.batch, row.id, now_ms, failed=False)

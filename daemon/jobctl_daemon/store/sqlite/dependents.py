@@ -81,6 +81,8 @@ def forget(connection: sqlite3.Connection, job_id: int) -> None:
 
 def start(connection: sqlite3.Connection, ends: Sequence[End], now_ms: int) -> None:
     """A run for each job that comes after one of these ends; a row for one that is paused."""
+    if not ends:
+        return
     rows = connection.execute(SQL.after, (text(sorted({end.job_id for end in ends})),)).fetchall()
     if not rows:
         return

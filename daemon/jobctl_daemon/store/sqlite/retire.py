@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from jobctl.states import RunState, SkipReason
-from jobctl_daemon.store.sqlite import events, gates, history, ledger, one_shots, replays, streaks
+from jobctl_daemon.store.sqlite import dependents, events, gates, history, ledger, one_shots, replays, streaks
 from jobctl_daemon.store.sqlite.columns import policies, text
 from jobctl_daemon.store.sqlite.statements import load
 
@@ -36,6 +36,9 @@ class _Row(NamedTuple):
     waits: int
     name: str
     policies: str
+    exit_code: int | None
+    signal: int | None
+    started_ms: int | None
 
 
 def unstarted(connection: sqlite3.Connection, ends: Mapping[int, End], now_ms: int) -> int:
@@ -48,6 +51,8 @@ def unstarted(connection: sqlite3.Connection, ends: Mapping[int, End], now_ms: i
     ledger.note(connection, [(end.skip, end.reason, row.slot_ms, row.job_id, row.key) for row, end in rows if end.skip])
     events.append(connection, [_change(row, end, now_ms) for row, end in rows])
     gates.freed(connection, {row.job_id for row, _ in rows if row.gate is not None}, now_ms)
+    begun = [(row, end) for row, end in rows if row.started_ms is not None]  # what never ran starts nothing
+    dependents.start(connection, [dependents.End(row.job_id, row.id, end.state, now_ms) for row, end in begun], now_ms)
     for row, _ in rows:
         if row.batch is not None and row.waits != replays.IN_TURN:
             replays.go_on(connection, row.batch, row.id, now_ms, failed=False)
@@ -70,7 +75,15 @@ def _count_skips(connection: sqlite3.Connection, rows: list[tuple[_Row, End]], n
 def _ending(row: _Row, end: End, now_ms: int) -> history.Ending:
     late = now_ms - row.due_ms > policies(row.policies).late_after_ms
     return history.Ending(
-        run_id=row.id, state=end.state, outcome=end.outcome, reason=end.reason, finished_ms=now_ms, late=late
+        run_id=row.id,
+        state=end.state,
+        outcome=end.outcome,
+        reason=end.reason,
+        started_ms=row.started_ms,
+        finished_ms=now_ms,
+        exit_code=row.exit_code,
+        signal=row.signal,
+        late=late,
     )
 
 
