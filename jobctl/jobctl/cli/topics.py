@@ -46,7 +46,7 @@ Retries
 Dead letters
   What failed for good waits with its reason, its log and its key (--on-failure record: it is only recorded).
   jobctl dlq ls                  by how they failed
-  jobctl dlq show RUN            one of them, and what can be done
+  jobctl dlq show RUN|JOB        one of them, and what can be done; of a job the newest
   jobctl dlq replay RUN|JOB      again, under the same id and key: what checks the key does nothing twice
   jobctl dlq discard RUN|JOB     given up; it stays in the history
   jobctl retry RUN               a waiting retry now, a dead letter again, of another run a new one
