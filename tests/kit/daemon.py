@@ -110,17 +110,18 @@ class RealDaemon:
 
     def close(self) -> None:
         """Ends commands, daemon and runners, by their ids."""
-        if self.process is not None:
-            self.program = ["-m", "jobctl_daemon"]
-            try:
+        try:
+            if self.process is not None:
+                self.program = ["-m", "jobctl_daemon"]
                 self.up()  # a test that left it dead may have left commands to it
                 self._end_commands()
                 self.stop()
-            except BaseException:
-                self.kill9()
-                raise
-        for pid in self._runners:
-            _end(pid)
+        except BaseException:
+            self.kill9()
+            raise
+        finally:
+            for pid in self._runners:
+                _end(pid)
 
     def _end_commands(self) -> None:
         with contextlib.suppress(JobctlError):
