@@ -74,7 +74,14 @@ def _show_job(session: Session, client: Client, job: dict[str, Any]) -> None:
     preview = client.job_next(job["id"], _FIRES) if job["schedule"] and not job["error"] else {}
     state = str(describe.job_state(job).text)
     render.line(f"{job['name']}   {state}   id {job['id']}")
-    _print(session, [*_job_facts(session, job, preview), *_active_lines(session, active), *_run_lines(session, runs)])
+    _print(
+        session,
+        [
+            *_job_facts(session, job, preview),
+            *_active_lines(session, active),
+            *_run_lines(session, runs, alone=not active),
+        ],
+    )
 
 
 def _job_facts(session: Session, job: dict[str, Any], preview: dict[str, Any]) -> list[Fact]:
@@ -147,7 +154,7 @@ def _active_lines(session: Session, runs: list[dict[str, Any]]) -> list[Fact]:
     return lines
 
 
-def _run_lines(session: Session, runs: list[dict[str, Any]]) -> list[Fact]:
+def _run_lines(session: Session, runs: list[dict[str, Any]], *, alone: bool) -> list[Fact]:
     viewer = session.viewer
     lines = []
     for index, run in enumerate(runs):
@@ -156,7 +163,7 @@ def _run_lines(session: Session, runs: list[dict[str, Any]]) -> list[Fact]:
         when = viewer.both(at) if at else f"due {viewer.both(run['due_at'])}"
         text = f"run {run['id']}  {describe.ended(run)}" + (f" after {taken}" if run["finished_at"] and taken else "")
         lines.append(("last" if index == 0 else "", f"{text}   {when}"))
-    return lines or [("last", "has not run yet")]
+    return lines or ([("last", "has not run yet")] if alone else [])
 
 
 def _show_run(session: Session, client: Client, run: dict[str, Any]) -> None:

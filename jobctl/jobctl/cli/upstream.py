@@ -19,9 +19,14 @@ def starts_after(client: Client, job: dict[str, Any], viewer: Viewer) -> str:
     name, _, end = after.rpartition(":")
     starts = f"it starts after {name} {_ENDS.get(end, 'ends')}"
     try:
-        last = client.job(name)["last_run"]
+        upstream = client.job(name)
     except NotFound:
         return starts
-    if last is None:
-        return f"{starts}; no run of {name} has ended yet"
-    return f"{starts}; run {last['id']} of {name}: {describe.outcome(last)}, {viewer.ago(last['finished_at'])}"
+    last = upstream["last_run"]
+    ended = f"no run of {name} has ended yet"
+    if last is not None:
+        ended = f"run {last['id']} of {name}: {describe.outcome(last)}, {viewer.ago(last['finished_at'])}"
+    doing = (
+        "; it is running now" if upstream["running"] else "; a run waits for its retry" if upstream["retrying"] else ""
+    )
+    return f"{starts}; {ended}{doing}"

@@ -300,6 +300,7 @@ def test_a_job_in_its_retries_says_so(cli: Cli, daemon: FakeDaemon) -> None:
     assert "hand   retrying   id 3\n" in shown
     assert "retrying   run 104  exit 3; retry 1 of 0" not in shown
     assert "retrying   run 104  exit 3; its next retry is due in 5m00s, 03:17:41 CET\n" in shown
+    assert "has not run yet" not in shown
 
 
 def test_what_has_had_an_attempt_has_a_log(cli: Cli, daemon: FakeDaemon) -> None:

@@ -167,6 +167,9 @@ def test_a_job_that_comes_after_another(cli: Cli, daemon: FakeDaemon, after: str
     assert f"not due then: {said}\n" in cli("why", "publish", "--at", "02:00").out
     assert f"not due then; {said}\n" in cli("why", "publish", "--at", "2026-12-01 02:00").out
     assert f"after {after.rpartition(':')[0]}" in cli("ls").out
+    for doing, words in (("retrying", "a run waits for its retry"), ("running", "it is running now")):
+        daemon.jobs[0][doing] = 1
+        assert (f"{said}; {words}\n" in cli("why", "publish").out) == after.startswith("backup")
 
 
 def test_a_run_that_waits_for_its_place_in_a_queue(cli: Cli, daemon: FakeDaemon) -> None:
