@@ -1,0 +1,582 @@
+"""The life of runs, in any order of events: the real store and services against a model that knows nothing of them.
+
+People add, edit, pause, replay and cancel, runners and daemons die, results come twice or late, services stop half-way
+through a pass, and time goes on. After every step the tables are what the model says and the invariants hold; in the
+end faults stop, and every run must end.
+
+JOBCTL_LONG=1 goes on for ten minutes, JOBCTL_LONG=N for N seconds.
+"""
+
+import contextlib
+import functools
+import itertools
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+import pytest
+import structlog
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from jobctl.errors import CallerError
+from jobctl.model import Execution, JobSpec, Policies, ScheduleSpec
+from jobctl.states import ENDED, After, Misfire, OnFailure, Overlap, RunState
+from jobctl_daemon.decide.due import expand
+from jobctl_daemon.decide.edit import edit as decided_edit
+from jobctl_daemon.decide.pause import resumption
+from jobctl_daemon.decide.skip import skip as left_out
+from jobctl_daemon.decide.skip import unskip
+from jobctl_daemon.rows import Caller, DeadFilter, Pause, Replay, Request
+from jobctl_daemon.schedules import schedule_of
+from jobctl_daemon.store.sqlite import dead
+from kit.laws import Laws
+from kit.machine import SERVICES, Effort, Host
+from kit.model import ACTIVE, Job, Run
+
+ADA, BOB = Caller(uid=1000, name="ada"), Caller(uid=1001, name="bob")
+ROOT = Caller(uid=0, name="root", all_owners=True)
+T0: Final = 1_800_057_600_000
+SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
+#: So few dead letters are kept of a job that a test has too many.
+KEPT: Final = 4
+QUEUES: Final = ("default", "slow", "fast")
+
+# ── what is drawn ──────────────────────────────────────────────
+pick = st.integers(0, 12)
+callers = st.sampled_from(["owner", "owner", "root", "other"])
+keys = st.sampled_from([None, None, "k1", "k2"])
+mostly = st.sampled_from([True, True, True, False])
+spans = st.sampled_from([1, 1, SECOND, 10 * SECOND, MINUTE, 10 * MINUTE, HOUR])
+lengths = st.sampled_from([MINUTE, 20 * MINUTE, MINUTE, None])
+moods = st.sampled_from([{}, {"retries": 1, "lost_retries": 1}, {"on_failure": OnFailure.RECORD, "retries": 1}, {}])
+plans = st.sampled_from(
+    [
+        {},
+        {"every_ms": 10 * MINUTE},
+        {"every_ms": 7 * MINUTE},
+        {"cron": "*/15 * * * *"},
+        {"at_ms": 20 * MINUTE},
+        {"on_start": True},
+        *({"after": on} for on in After),
+    ]
+)
+rules_of = {
+    "overlap": st.sampled_from(list(Overlap)),
+    "limit": st.sampled_from([None, 1, 2]),
+    "overlap_queue": st.sampled_from([1, 0, 2]),
+    "misfire": st.sampled_from(list(Misfire)),
+    "misfire_within_ms": st.sampled_from([24 * HOUR, 10 * MINUTE]),
+    "retries": st.sampled_from([0, 1, 2]),
+    "lost_retries": st.sampled_from([0, 1, 2]),
+    "backoff_ms": st.sampled_from([10 * SECOND, HOUR]),
+    "on_lost": st.sampled_from(["retry", "dead", "ask:check"]),
+    "on_failure": st.sampled_from([OnFailure.DEAD, OnFailure.RECORD]),
+    "no_retry_on": st.sampled_from([[], ["3"], ["timed_out"]]),
+}
+places_of = {"queue": st.sampled_from(QUEUES), "priority": st.sampled_from([0, -5, 5])}
+shapes = st.fixed_dictionaries({"plan": plans}, optional={**rules_of, **places_of, "after": pick})
+changes = st.fixed_dictionaries(
+    {},
+    optional={
+        **rules_of,
+        **places_of,
+        "plan": plans,
+        "after": pick,
+        "name": st.sampled_from("abcde"),
+        "shell": st.just("other"),
+    },
+)
+ends = st.sampled_from(
+    [
+        {"exit_code": 0},
+        *[{"exit_code": 1}] * 4,
+        {"exit_code": 3},
+        {"exit_code": 64},
+        {"signal": 9},
+        {"signal": 9, "oom": True},
+        {"cause": "timed_out", "signal": 15},
+        {"cause": "lost"},
+        {"cause": "log_failed", "signal": 9},
+        {"cause": "spawn_error", "errno": "ENOENT"},
+        {"cause": "spawn_error", "errno": "EAGAIN", "transient": True},
+    ]
+)
+lines = st.sampled_from([b"", b"no space left on device\n", b"worker 17 gave up\n"])
+
+
+class _NothingThere(Exception):
+    """What a rule was meant for has gone in the time before it."""
+
+
+def act(**drawn: Any) -> Callable[[Callable[..., None]], Any]:
+    """A rule before which time passes, so that no two things happen at one instant; mostly the services keep up."""
+
+    def made(does: Callable[..., None]) -> Any:
+        @functools.wraps(does)
+        def step(self: "RunMachine", after_ms: int, served: bool, **values: Any) -> None:
+            self.sound = False
+            self.host.clock.tick(after_ms)
+            if served:
+                self.serve_all()
+            with contextlib.suppress(_NothingThere):
+                does(self, **values)
+
+        return rule(**{"after_ms": spans, "served": mostly} | drawn)(step)
+
+    return made
+
+
+class RunMachine(RuleBasedStateMachine):
+    """What people, commands, runners, daemons and time do."""
+
+    host: Host
+    laws: Laws
+    sound = False
+    """The last step was looked at, and nothing was wrong."""
+
+    @initialize(slots=st.sampled_from([2, 1, 4]), mood=moods, jobs=st.lists(shapes, min_size=1, max_size=3))
+    def begin(self, slots: int, mood: dict[str, Any], jobs: list[dict[str, Any]]) -> None:
+        """`mood`: the policies of a job that says nothing else."""
+        self.host = Host(slots, KEPT, T0)
+        self.laws = Laws(self.host)
+        self.later: Callable[[], None] | None = None
+        self.results: list[dict[str, Any]] = []
+        self.asked: list[tuple[Any, ...]] = []
+        self.mood = {"on_failure": OnFailure.DEAD, **mood}
+        for shape in jobs:
+            self.add(ADA, shape, None, paused=False)
+
+    @invariant()
+    def holds(self) -> None:
+        self.laws.check()
+        self.sound = True
+
+    def teardown(self) -> None:
+        if not hasattr(self, "host"):
+            return
+        try:
+            if self.sound:
+                self.drain()
+        finally:
+            self.host.close()
+
+    # ── time, services, daemons ──────────────────────────────────────────────
+    @act(name=st.sampled_from(SERVICES))
+    def a_service_makes_a_pass(self, name: str) -> None:
+        self.host.serve(name)
+
+    @act(name=st.sampled_from(SERVICES), calls=st.integers(1, 4), served=st.just(False))
+    def a_service_stops_half_way(self, name: str, calls: int) -> None:
+        """Behind so many calls of the store; it goes on when it is woken, or its daemon dies before that."""
+        self.host.serve(name, calls)
+
+    another_one_stops = a_service_stops_half_way
+
+    @act(rounds=st.lists(st.tuples(st.lists(ends, min_size=1, max_size=3), lines), min_size=1, max_size=3))
+    def everything_goes_on(self, rounds: list[tuple[list[dict[str, Any]], bytes]]) -> None:
+        """What is woken is served, and every command ends, in each round in a few ways."""
+        for kinds, line in rounds:
+            self.serve_all()
+            for effort, facts in zip(self.efforts(), itertools.cycle(kinds), strict=False):
+                self.end(effort, facts, line, heeds=True)
+
+    #: Of everything that can happen this is the most frequent.
+    everything_goes_on_again = everything_goes_on
+    and_again = everything_goes_on
+
+    @act(clean=st.booleans(), boot=st.sampled_from([False, False, True]))
+    def the_daemon_is_restarted(self, clean: bool, boot: bool) -> None:
+        self.host.restart(clean=clean, boot=boot)
+
+    @act(started=st.booleans())
+    def the_runner_dies(self, started: bool) -> None:
+        self.host.happens(self.host.runner.dies, started=started)
+
+    # ── commands ──────────────────────────────────────────────
+    @precondition(lambda self: self.efforts())
+    @act(number=pick)
+    def a_command_begins(self, number: int) -> None:
+        effort = self.one(self.efforts(), number)
+        if effort.state == "starting":
+            self.host.happens(self.host.runner.begins, effort)
+
+    @precondition(lambda self: self.efforts())
+    @act(number=pick, facts=ends, line=lines, heeds=st.booleans())
+    def a_command_ends(self, number: int, facts: dict[str, Any], line: bytes, heeds: bool) -> None:
+        self.end(self.one(self.efforts(), number), facts, line, heeds=heeds)
+
+    @precondition(lambda self: self.efforts())
+    @act(number=pick)
+    def a_start_is_refused(self, number: int) -> None:
+        effort = self.one(self.efforts(), number)
+        if effort.state == "starting":
+            self.host.happens(self.host.runner.refuses, effort)
+
+    @precondition(lambda self: self.results)
+    @act(number=pick, how=st.sampled_from(["as before", "as a success", "of nobody"]))
+    def a_result_comes_again(self, number: int, how: str) -> None:
+        """Late, under an old fence, with another word than the first time, or of a run that never was."""
+        result = self.one(self.results, number)
+        if how != "as before":
+            result = {**result, "exit_code": 0, "cause": None}
+        if how == "of nobody":
+            result["id"] = "999999-1"
+        self.host.happens(self.host.runner.tells_again, result)
+
+    # ── definitions ──────────────────────────────────────────────
+    @precondition(lambda self: len(self.jobs()) < 7)
+    @act(shape=shapes, owner=st.sampled_from([ADA, BOB]), paused=st.sampled_from([False, False, True]), key=keys)
+    def a_job_is_added(self, shape: dict[str, Any], owner: Caller, paused: bool, key: str | None) -> None:
+        self.add(owner, shape, key, paused=paused)
+
+    @precondition(lambda self: self.jobs())
+    @act(number=pick, who=callers, change=changes, later=st.sampled_from([False, False, True]))
+    def a_job_is_edited(self, number: int, who: str, change: dict[str, Any], later: bool) -> None:
+        """`later`: others do something between the editor's look and the write."""
+        job = self.one(self.jobs(), number)
+        caller = self.caller(job, who)
+        if caller is BOB and job.owner != BOB.uid:
+            return
+        shown = self.host.call("job", caller, str(job.id))
+        self.host.model.saw(shown)
+        old = self.host.call("spec", caller, job.id)
+        cursor, now_ms = self.host.call("cursor", caller, job.id), self.host.clock.now_ms()
+        new = self.changed(old, change, job)
+        was, becomes = schedule_of(old.schedule), schedule_of(new.schedule)
+        asked = self.host.call("left_out", caller, job.id, now_ms) if cursor.skips_after(now_ms) else []
+        edit = decided_edit(cursor, old, new, shown.rev, was, becomes, now_ms, asked)
+        self.do(lambda: self.ask("edit_job", caller, edit, now_ms), later=later)
+
+    @precondition(lambda self: self.jobs())
+    @act(number=pick, who=callers, count=st.integers(1, 3), later=st.sampled_from([False, False, True]))
+    def occurrences_are_left_out(self, number: int, who: str, count: int, later: bool) -> None:
+        job = self.one(self.jobs(), number)
+        caller, now_ms = self.caller(job, who), self.host.clock.now_ms()
+        cursor = self.ask("cursor", caller, job.id)
+        if cursor is None or (cursor.next_ms is None and cursor.suspended_since_ms is None):
+            return
+        if cursor.next_ms is not None and cursor.next_ms <= now_ms:
+            self.host.call("expand", [expand(cursor, schedule_of(cursor.schedule), now_ms)], now_ms, self.host.epoch)
+            cursor = self.host.call("cursor", caller, job.id)
+        found = left_out(cursor, schedule_of(cursor.schedule), count, "asked", now_ms)
+        if found is not None:
+            skip = ("skip_next", caller, job.id, found.row, cursor.revision, found.next_ms, now_ms)
+            self.do(lambda: self.ask(*skip), later=later)
+
+    @precondition(lambda self: any(job.skip_until for job in self.jobs()))
+    @act(number=pick, who=callers, later=st.sampled_from([False, True]))
+    def nothing_is_left_out_any_more(self, number: int, who: str, later: bool) -> None:
+        job = self.one([job for job in self.jobs() if job.skip_until], number)
+        caller, now_ms = self.caller(job, who), self.host.clock.now_ms()
+        cursor = self.ask("cursor", caller, job.id)
+        if cursor is not None:
+            asked = self.host.call("left_out", caller, job.id, now_ms)
+            back = unskip(cursor, schedule_of(cursor.schedule), asked, now_ms)
+            if back is not None:
+                self.do(lambda: self.ask("unskip", caller, back, now_ms), later=later)
+
+    @precondition(lambda self: self.later is not None)
+    @act()
+    def what_was_decided_is_done(self) -> None:
+        does, self.later = self.later, None
+        assert does is not None
+        does()
+
+    @precondition(lambda self: self.jobs())
+    @act(number=pick, who=callers)
+    def a_job_is_removed(self, number: int, who: str) -> None:
+        job = self.one(self.jobs(), number)
+        self.ask("delete_job", self.caller(job, who), job.id, self.host.clock.now_ms())
+
+    # ── pauses and queues ──────────────────────────────────────────────
+    @precondition(lambda self: self.jobs())
+    @act(number=pick, who=callers, length=lengths)
+    def a_job_is_paused(self, number: int, who: str, length: int | None) -> None:
+        job = self.one(self.jobs(), number)
+        self.ask("pause_job", self.caller(job, who), job.id, "ada", self.until(length), None, self.host.clock.now_ms())
+
+    @precondition(lambda self: self.jobs())
+    @act(number=pick, who=callers, catch_up=st.booleans(), aims=st.sampled_from(["at once", "later", "by the scan"]))
+    def a_job_is_resumed(self, number: int, who: str, catch_up: bool, aims: str) -> None:
+        job = self.one(sorted(self.jobs(), key=lambda job: not job.paused), number)
+        caller, now_ms = self.caller(job, who), self.host.clock.now_ms()
+        if not self.ask("resume_job", caller, job.id, catch_up, now_ms) or aims == "by the scan":
+            return
+        cursor = self.host.call("cursor", caller, job.id)
+        aim = resumption(cursor, schedule_of(cursor.schedule), now_ms, catch_up=catch_up)
+        self.do(lambda: self.ask("unsuspend", [aim], now_ms), later=aims == "later")
+
+    @act(name=st.sampled_from(["", *QUEUES]), length=lengths)
+    def a_queue_is_paused(self, name: str, length: int | None) -> None:
+        """With no name: the daemon."""
+        self.ask("pause_queue", name, Pause(by="root", until_ms=self.until(length)), self.host.clock.now_ms())
+
+    @precondition(lambda self: any(queue.paused for queue in self.host.model.queues.values()))
+    @act(number=pick, catch_up=st.booleans())
+    def a_queue_is_resumed(self, number: int, catch_up: bool) -> None:
+        paused = sorted(name for name, queue in self.host.model.queues.items() if queue.paused)
+        self.ask("resume_queue", self.one(paused, number), catch_up, self.host.clock.now_ms())
+
+    @act(name=st.sampled_from(QUEUES), concurrency=st.sampled_from([1, 2, None]))
+    def a_queue_is_set(self, name: str, concurrency: int | None) -> None:
+        self.ask("set_queue", name, concurrency, self.host.clock.now_ms())
+
+    # ── runs ──────────────────────────────────────────────
+    @precondition(lambda self: self.jobs())
+    @act(number=pick, who=callers, key=keys, delay=st.sampled_from([0, 0, MINUTE]))
+    def a_run_is_asked_for(self, number: int, who: str, key: str | None, delay: int) -> None:
+        job, now_ms = self.one(self.jobs(), number), self.host.clock.now_ms()
+        request = key and Request(key=key, verb="run", body_hash=str(job.id))
+        self.ask("trigger", self.caller(job, who), job.id, now_ms + delay, now_ms, request)
+
+    @act(shape=shapes, delay=st.sampled_from([0, MINUTE]))
+    def a_command_is_run(self, shape: dict[str, Any], delay: int) -> None:
+        now_ms = self.host.clock.now_ms()
+        spec = self.spec({**shape, "plan": {}, "overlap": Overlap.ALLOW, "limit": None}, "echo", hidden=True)
+        self.ask("run_adhoc", BOB, spec, now_ms + delay, now_ms, None)
+
+    @act(count=st.integers(2, 5), owner=st.sampled_from([ADA, BOB]), line=lines)
+    def commands_fail(self, count: int, owner: Caller, line: bytes) -> None:
+        """Several at once, and alike."""
+        for _ in range(count):
+            spec = self.spec({"plan": {}, "retries": 0, "on_failure": OnFailure.DEAD}, "false", hidden=True)
+            self.ask("run_adhoc", owner, spec, self.host.clock.now_ms(), self.host.clock.now_ms(), None)
+        self.serve_all()
+        for effort in self.efforts():
+            self.end(effort, {"exit_code": 1}, line, heeds=True)
+
+    @precondition(lambda self: self.asked)
+    @act(number=pick)
+    def a_request_is_sent_again(self, number: int) -> None:
+        self.ask(*self.one(self.asked, number))
+
+    @precondition(lambda self: self.runs())
+    @act(number=pick, who=callers, how=st.sampled_from(["cancel", "kill"]))
+    def a_run_is_stopped(self, number: int, who: str, how: str) -> None:
+        run = self.one(self.runs(), number)
+        caller = self.caller(self.host.model.jobs[run.job], who)
+        stopped = self.ask("cancel", caller, run.id, caller.name, self.host.clock.now_ms(), how)
+        if stopped is not None and stopped.fence is not None:
+            self.host.pool.stop(f"{run.id}-{stopped.fence}", how, None)
+
+    @precondition(lambda self: self.runs())
+    @act(number=pick, who=callers, key=keys)
+    def a_run_is_retried(self, number: int, who: str, key: str | None) -> None:
+        run = self.one(sorted(self.runs(), key=lambda run: (run.state not in ACTIVE, run.attempt == 0)), number)
+        caller = self.caller(self.host.model.jobs[run.job], who)
+        request = key and Request(key=key, verb="retry", body_hash=str(run.id))
+        self.ask("retry", caller, run.id, caller.name, self.host.clock.now_ms(), request)
+
+    # ── dead letters ──────────────────────────────────────────────
+    @precondition(lambda self: self.runs(RunState.DEAD))
+    @act(
+        number=pick,
+        what=st.sampled_from(["one", "all", "those of a job", "those that failed alike", "some", "some"]),
+        who=callers,
+        pace=st.sampled_from([0, 5 * MINUTE]),
+        stop=st.booleans(),
+        current=st.booleans(),
+        force=st.booleans(),
+        key=keys,
+    )
+    def dead_letters_are_replayed(
+        self, number: int, what: str, who: str, pace: int, stop: bool, current: bool, force: bool, key: str | None
+    ) -> None:
+        run = self.one(self.runs(RunState.DEAD), number)
+        caller, wanted = self.caller(self.host.model.jobs[run.job], who), self.meant(run, what)
+        how = Replay(by=caller.name, pace_ms=pace, stop_on_failure=stop, current=current, force=force)
+        request = key and Request(key=key, verb="replay", body_hash=repr((wanted, how)))
+        self.ask("replay", caller, wanted, how, self.host.clock.now_ms(), request)
+
+    others_are_replayed = dead_letters_are_replayed
+
+    @precondition(lambda self: self.runs(RunState.DEAD))
+    @act(number=pick, what=st.sampled_from(["one", "those of a job"]), who=callers)
+    def dead_letters_are_discarded(self, number: int, what: str, who: str) -> None:
+        run = self.one(self.runs(RunState.DEAD), number)
+        caller, wanted = self.caller(self.host.model.jobs[run.job], who), self.meant(run, what)
+        self.ask("discard", caller, wanted, caller.name, None, self.host.clock.now_ms())
+
+    # ── the end ──────────────────────────────────────────────
+    def drain(self) -> None:
+        """Faults stop, nothing is paused any more: every run ends, by what wakes the services alone (I7)."""
+        host, now_ms = self.host, self.host.clock.now_ms()
+        host.finish_steps()
+        for name in [name for name, queue in host.model.queues.items() if queue.paused]:
+            host.call("resume_queue", name, False, now_ms)
+        for job in [job for job in self.jobs() if job.paused]:
+            host.call("resume_job", ROOT, job.id, False, now_ms)
+        for _ in range(300):
+            self.serve_all()
+            for effort in self.efforts():
+                self.end(effort, {"exit_code": 0}, b"", heeds=True)
+            if host.wanted():
+                continue
+            self.laws.check()
+            active = [run for run in host.model.runs.values() if run.state in ACTIVE]
+            if not active:
+                break
+            next_ms = host.next_ms()
+            assert next_ms is not None, f"nobody will ever look at {active}"
+            host.clock.tick(max(1, next_ms - host.clock.now_ms()))
+        else:
+            raise AssertionError(f"these do not end: {active}")
+        assert not host.runner.efforts
+        assert not host.pool.flights
+        counts = host.call("counts", None, host.clock.now_ms())
+        assert (counts.scheduled, counts.ready, counts.running) == (0, 0, 0)
+        assert counts.dead == len(self.runs(RunState.DEAD))
+
+    # ── helpers ──────────────────────────────────────────────
+    def serve_all(self) -> None:
+        for _ in range(200):
+            wanted = self.host.wanted()
+            if not wanted:
+                return
+            for name in wanted:
+                self.host.serve(name)
+        raise AssertionError(f"{wanted} never come to rest")
+
+    def ask(self, name: str, *args: Any) -> Any:
+        """What somebody asks for; None when it is refused, as the model wanted."""
+        if isinstance(args[-1], Request):
+            self.asked.append((name, *args))
+        try:
+            return self.host.call(name, *args)
+        except CallerError:
+            return None
+
+    def do(self, what: Callable[[], Any], *, later: bool) -> None:
+        if later:
+            self.later = what
+        else:
+            what()
+
+    def end(self, effort: Effort, facts: dict[str, Any], line: bytes, *, heeds: bool) -> None:
+        """One that is told to stop heeds it, or ends by itself first."""
+        if effort.stop is not None and heeds:
+            facts = {"cause": effort.stop, "signal": 15}
+        elif effort.state == "starting" and facts.get("cause") != "spawn_error":
+            self.host.happens(self.host.runner.begins, effort)
+        elif effort.state == "running" and facts.get("cause") == "spawn_error":
+            facts = {"exit_code": 127}
+        self.host.happens(self.host.runner.ends, effort, line, **facts)
+        assert effort.result is not None
+        self.results.append(effort.result)
+
+    def efforts(self) -> list[Effort]:
+        return [effort for effort in self.host.runner.efforts.values() if effort.alive]
+
+    def jobs(self) -> list[Job]:
+        return [job for job in self.host.model.jobs.values() if not (job.deleted or job.hidden)]
+
+    def runs(self, *states: RunState) -> list[Run]:
+        """Those that live first, the newest before the others."""
+        runs = [run for run in self.host.model.runs.values() if not states or run.state in states]
+        return sorted(runs, key=lambda run: (run.state in ENDED, -run.id))
+
+    def one(self, things: list[Any], number: int) -> Any:
+        if not things:
+            raise _NothingThere
+        return things[number % len(things)]
+
+    def caller(self, job: Job, who: str) -> Caller:
+        owner = ADA if job.owner == ADA.uid else BOB
+        return {"owner": owner, "root": ROOT, "other": BOB}[who]
+
+    def until(self, length: int | None) -> int | None:
+        return None if length is None else self.host.clock.now_ms() + length
+
+    def meant(self, run: Run, what: str) -> DeadFilter:
+        if what == "one":
+            return DeadFilter(ids=(run.id,))
+        if what == "some":
+            return DeadFilter(ids=tuple(other.id for other in self.runs() if other.id % 2 == run.id % 2))
+        if what == "those of a job":
+            return DeadFilter(job_id=run.job)
+        return DeadFilter(fingerprint=run.fingerprint if what == "those that failed alike" else None, limit=1000)
+
+    def add(self, owner: Caller, shape: dict[str, Any], key: str | None, *, paused: bool) -> None:
+        now_ms = self.host.clock.now_ms()
+        spec = self.spec(shape, "abcdefgh"[len(self.host.model.jobs) % 8], paused=paused)
+        first = schedule_of(spec.schedule).next_after(now_ms)
+        request = key and Request(key=key, verb="create", body_hash=repr(spec))
+        self.ask("create_job", owner, spec, first.at_ms if first else None, now_ms, request)
+
+    def spec(self, shape: dict[str, Any], name: str, **facts: Any) -> JobSpec:
+        return JobSpec(
+            name=name,
+            schedule=self.schedule(shape["plan"], shape.get("after", 0)),
+            execution=Execution(shell="true"),
+            policies=Policies(**self.mood | _of(rules_of, shape)),
+            **_of(places_of, shape),
+            **facts,
+        )
+
+    def schedule(self, plan: dict[str, Any], after: int, but: int | None = None) -> ScheduleSpec:
+        now_ms, plan = self.host.clock.now_ms(), dict(plan)
+        if "at_ms" in plan:
+            plan["at_ms"] += now_ms
+        if "every_ms" in plan:
+            plan["anchor_ms"] = now_ms
+        if "after" in plan:
+            upstream = [job.id for job in self.jobs() if job.id != but]
+            on = plan.pop("after")
+            plan = {"after_job": self.one(upstream, after), "after_on": on} if upstream else {}
+        return ScheduleSpec(timezone="UTC", **plan)
+
+    def changed(self, old: JobSpec, change: dict[str, Any], job: Job) -> JobSpec:
+        replace = msgspec.structs.replace
+        place = _of({**places_of, "name": None}, change)
+        new = replace(old, policies=replace(old.policies, **_of(rules_of, change)), **place)
+        if "shell" in change:
+            new = replace(new, execution=replace(new.execution, shell=f"echo {job.version}"))
+        if "plan" in change:
+            new = replace(new, schedule=self.schedule(change["plan"], change.get("after", 0), but=job.id))
+        return new
+
+
+def _of(fields: Iterable[str], drawn: dict[str, Any]) -> dict[str, Any]:
+    return {field: drawn[field] for field in fields if field in drawn}
+
+
+@pytest.fixture
+def few_dead_letters(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A job keeps so few that there are too many; and the daemon's log is not part of what is shown."""
+    monkeypatch.setattr(dead, "KEPT_MAX", KEPT)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger("critical"))
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.mark.usefixtures("few_dead_letters")
+@pytest.mark.timeout(1200)
+def test_runs_do_what_the_model_says_whatever_happens() -> None:
+    quiet = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+    rules = settings(
+        deadline=None,
+        max_examples=80,
+        stateful_step_count=40,
+        print_blob=True,
+        report_multiple_bugs=False,
+        phases=set(Phase) - {Phase.explain},
+        suppress_health_check=quiet,
+    )
+    long_s = int(os.environ.get("JOBCTL_LONG", "0"))
+    if not long_s:
+        run_state_machine_as_test(RunMachine, settings=rules)
+        return
+    until_s = time.monotonic() + (600 if long_s == 1 else long_s)
+    while time.monotonic() < until_s:
+        run_state_machine_as_test(RunMachine, settings=settings(rules, max_examples=200, stateful_step_count=80))
