@@ -15,11 +15,11 @@ statement that writes.
 """
 
 _TAIL = """
-The first three states are *active*. *dead* is an end too, but the row stays beside the active ones in the table `runs`, so that a
-replay is one update and id, key and fence go on. The others are *final* (table `history`, append and prune only). A retry that
-waits is *ready* with a later due time: it holds the gate of its job, but no slot. A run that waits for its job's gate, or that a
-pause holds, is *scheduled* with a mark (`waits`, `held`). An occurrence that becomes no run at all (paused, coalesced, a missed range) has its row in `occurrences`;
-`jobctl why` reads both.
+The first three states are *active*. *dead* is an end too, but the row stays beside the active ones in the table `runs`,
+so that a replay is one update and id, key and fence go on. The others are *final* (table `history`, append and prune
+only). A retry that waits is *ready* with a later due time: it holds the gate of its job, but no slot. A run that waits
+for its job's gate, or that a pause holds, is *scheduled* with a mark (`waits`, `held`). An occurrence that becomes no
+run at all (paused, coalesced, a missed range) has its row in `occurrences`; `jobctl why` reads both.
 """
 
 

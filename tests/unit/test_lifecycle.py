@@ -29,7 +29,7 @@ def test_every_state_can_be_reached_from_scheduled() -> None:
 
     assert reached == set(RunState)
     assert set(RunState) == ACTIVE | ENDED
-    assert ENDED - FINAL == {RunState.DEAD}
+    assert {RunState.DEAD} == ENDED - FINAL
 
 
 def test_a_dead_letter_has_two_ways_out() -> None:
