@@ -55,6 +55,20 @@ async def test_every_change_raises_the_revision(rig: Rig) -> None:
     assert revs == [1, 2, 3, 4]
 
 
+async def test_who_changed_a_job_last_is_known(rig: Rig) -> None:
+    job, other = await rig.add(), await rig.add(spec("other"))
+    assert await rig.store.changed_by(ADA, job.id) is None
+    await rig.store.edit_job(ADA, await rig.edited(job.id, queue="q"), T0)
+    await rig.edit(other.id, queue="q")
+    assert await rig.store.changed_by(ADA, job.id) == "ada"
+    await rig.store.pause_job(ROOT, job.id, "root", None, None, T0)
+    assert await rig.store.changed_by(ADA, job.id) == "root"
+    await rig.resume(job.id)
+    assert await rig.store.changed_by(ADA, job.id) is None
+    with pytest.raises(NotFound):
+        await rig.store.changed_by(BOB, job.id)
+
+
 async def test_an_edit_decided_from_a_cursor_that_moved_meanwhile_is_refused(rig: Rig) -> None:
     job = await rig.add()
     decided = await rig.edited(job.id, schedule=HOURLY)

@@ -283,6 +283,9 @@ async def test_an_edit_of_a_job_that_was_changed_meanwhile_is_a_conflict(api: Wo
     first = await api.ask("PATCH", "/v1/jobs/greet", {"note": "mine"}, If_Match=etag)
     second = await api.ask("PATCH", "/v1/jobs/greet", {"note": "theirs"}, If_Match=etag)
     assert (first.status, second.status, second.json["code"]) == (200, 409, "conflict")
+    assert (second.json["title"], second.json["rev"], second.json["by"]) == (
+        "greet was changed meanwhile by me", 2, "me",
+    )  # fmt: skip
     assert first.headers["etag"] != etag
     assert (await api.ask("PATCH", "/v1/jobs/greet?dry_run=1", {"note": "theirs"}, If_Match=etag)).status == 409
     assert (await api.ask("GET", "/v1/jobs/greet")).json["note"] == "mine"

@@ -57,7 +57,7 @@ async def edit(call: Call) -> StreamResponse:
     selector = call.selector
     for _ in range(_TRIES):
         job = await call.services.store.job(call.caller, selector)
-        _must_match(job, wanted)
+        await _must_match(call, job, wanted)
         planned = await _planned(call, job, patch)
         if how.dry_run:
             return answer(await _dry(call, planned))
@@ -204,10 +204,12 @@ def _if_match(call: Call) -> frozenset[str] | None:
     return frozenset(tag.strip() for tag in text.split(","))
 
 
-def _must_match(job: Job, wanted: frozenset[str] | None) -> None:
-    if wanted is not None and f'"{job.rev}"' not in wanted:
-        raise Conflict(
-            f"{job.name} was changed meanwhile: it is at revision {job.rev}",
-            "look at it again, and edit what it is now",
-            details={"rev": job.rev},
-        )
+async def _must_match(call: Call, job: Job, wanted: frozenset[str] | None) -> None:
+    if wanted is None or f'"{job.rev}"' in wanted:
+        return
+    by = await call.services.store.changed_by(call.caller, job.id)
+    raise Conflict(
+        f"{job.name} was changed meanwhile" + (f" by {by}" if by else ""),
+        "look at it again, and edit what it is now",
+        details={"rev": job.rev, "by": by},
+    )

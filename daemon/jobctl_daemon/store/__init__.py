@@ -152,6 +152,10 @@ class Store(Protocol):
         """
         ...
 
+    async def changed_by(self, owner: Caller, job_id: int) -> str | None:
+        """Who last changed the job, by an edit or a pause; None where nobody knows any more."""
+        ...
+
     async def skip_next(self, owner: Caller, job_id: int, row: LedgerRow, revision: int, next_ms: int | None,
                         now_ms: int) -> Job:  # fmt: skip
         """Writes the row of occurrences to come that are left out, and moves the cursor behind them.

@@ -12,6 +12,10 @@ from jobctl.cli.times import duration
 
 _SECONDS: Final = ("timeout", "grace", "late_after", "misfire_within", "schedule.every", "schedule.jitter",
                    "retry.backoff", "retry.backoff_max")  # fmt: skip
+_PARTS: Final = ("schedule", "target", "env", "retry")
+#: What follows from other things, or changes by itself.
+_TOLD: Final = ("state", "version", "rev", "next_run_at", "last_run", "running", "retrying", "dead", "skipping",
+                "error", "paused_since", "quarantined")  # fmt: skip
 _LABELS: Final = {"target.command": "command", "target.shell": "shell"}
 
 Facts = list[tuple[str, str]]
@@ -36,6 +40,26 @@ def show_changes(
         render.word(f"warning: {warning}")
 
 
+def since_seen(seen: dict[str, Any], now: dict[str, Any]) -> Facts:
+    """What is different in a job since somebody looked at it."""
+    before, after = _flat(seen), _flat(now)
+    return _changes([
+        {"field": field, "before": before.get(field), "after": after.get(field)}
+        for field in dict.fromkeys((*before, *after)) if before.get(field) != after.get(field)
+    ])  # fmt: skip
+
+
+def _flat(job: dict[str, Any]) -> dict[str, Any]:
+    """The fields that somebody may have changed, those of a part as retry.max."""
+    fields: dict[str, Any] = {}
+    for name, value in job.items():
+        if name in _PARTS:
+            fields |= {f"{name}.{part}": inner for part, inner in (value or {}).items() if part != "words"}
+        elif name not in _TOLD and not name.startswith("suspended_"):
+            fields[name] = value
+    return fields
+
+
 def _changes(changes: list[dict[str, Any]]) -> Facts:
     lines = [(_label(change["field"]), *(_value(change["field"], change[side]) for side in ("before", "after")))
              for change in changes]  # fmt: skip
@@ -43,13 +67,12 @@ def _changes(changes: list[dict[str, Any]]) -> Facts:
 
 
 def _fires(session: Session, job: dict[str, Any], answer: dict[str, Any]) -> Facts:
-    before, after = (fires(answer[side], session.viewer) for side in ("before", "preview"))
+    coming = fires(answer["before"], session.viewer)
+    before = coming or [when(job["schedule"])]
+    after = fires(answer["preview"], session.viewer) or [when(answer["job"]["schedule"])]
     if before == after:
-        return [("next", "as before:"), *(("", text) for text in before)] if before else []
-    return [
-        *zip(["next, before", "", ""], before or [when(job["schedule"])], strict=False),
-        *zip(["next, after", "", ""], after or [when(answer["job"]["schedule"])], strict=False),
-    ]
+        return [("next", "as before:"), *(("", text) for text in coming)] if coming else []
+    return [*zip(["next, before", "", ""], before, strict=False), *zip(["next, after", "", ""], after, strict=False)]
 
 
 def _label(field: str) -> str:

@@ -226,15 +226,41 @@ def paused(thing: dict[str, Any], viewer: Viewer) -> str:
 
 
 def held(job: dict[str, Any], viewer: Viewer) -> str:
-    """What keeps a job from being started: `paused by ana …`, `held: its queue mail is paused`; empty: nothing."""
+    """What keeps a job from being started: `paused by ana …`, `held: the queue mail was paused by root: smtp, until …`;
+    empty: nothing."""
     if job["quarantined"]:
         since = f" {viewer.ago(job['paused_since'])}" if job.get("paused_since") else ""
         why = str(job.get("paused_why") or "").removeprefix("quarantined: ")
         return f"quarantined{since}" + (f": {why}" if why else "")
     if job["paused"]:
         return f"paused {paused(job, viewer)}".rstrip()
-    by = {"queue": f"its queue {job['queue']} is paused", "daemon": "the daemon is paused"}
-    return f"held: {by[job['suspended_by']]}" if job.get("suspended_by") in by else ""
+    if not job["suspended_by"]:
+        return ""
+    until = f", until {viewer.clock(job['suspended_until'])}" if job["suspended_until"] else ""
+    return f"held: {job['suspended_why']}{until}"
+
+
+def held_and_ended(job: dict[str, Any], viewer: Viewer) -> str:
+    """The same with the command that ends it."""
+    words = held(job, viewer)
+    if not words:
+        return ""
+    from shlex import quote
+
+    own = job["paused"] or job["quarantined"]
+    verb = f"resume {quote(job['name'])}" if own else f"queue resume {quote(job['queue'])}"
+    verb = "daemon resume" if not own and job["suspended_by"] == "daemon" else verb
+    return f"{words}; jobctl {verb}"
+
+
+def held_then(job: dict[str, Any] | None, at: str, viewer: Viewer) -> str:
+    """Whether what holds a job now still does so at an instant to come: `paused until Mon 06:00 CET`, `paused`."""
+    if job is None or not (job["suspended_by"] or job["paused"]):
+        return ""
+    until = job["suspended_until"]
+    if until is None:
+        return "paused"
+    return f"paused until {viewer.clock(until)}" if milliseconds(at) <= milliseconds(until) else ""
 
 
 def first_line(text: str | None) -> str:

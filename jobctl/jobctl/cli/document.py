@@ -1,9 +1,11 @@
 """A definition as a text to edit: TOML with the API's field names. What holds by default is there as a comment."""
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from jobctl.cli.plan import MANNER
 from jobctl.cli.times import duration
 from jobctl.defaults import ADD, MISFIRE_WITHIN_MS
 from jobctl.errors import InvalidInput
@@ -11,10 +13,12 @@ from jobctl.errors import InvalidInput
 Table = dict[str, Any]
 
 _HEAD: Final = """\
-# {name}, id {id}, revision {rev}. What you change is checked and shown first; an unchanged file changes nothing.
+# {name}, id {id}, version {version}. What you change is checked and shown first; an unchanged file changes nothing.
 # A line behind # is the default or an example: take the # away to set it. A line taken out is the default again.
 """
 _LINE_CHARS_MAX: Final = 100
+_HEADING: Final = re.compile(r"\s*\[(?P<name>[^\[\]]+)\]")
+_KEY: Final = re.compile(r"\s*(?P<name>[^\s=#\[][^=#]*?)\s*=")
 _AS_THEY_ARE: Final = (
     "name", "target", "stdin", "payload_ref", "env", "env_file", "user", "cwd", "umask", "nice", "overlap", "limit",
     "misfire", "queue", "priority", "on_failure", "notify", "tags", "note",
@@ -34,7 +38,7 @@ class Line(NamedTuple):
 
 def text_of(job: Mapping[str, Any]) -> str:
     """The whole definition. What `changes` makes of it as it stands is nothing."""
-    parts = [_HEAD.format(name=_one_line(job["name"]), id=job["id"], rev=job["rev"])]
+    parts = [_HEAD.format(name=_one_line(job["name"]), id=job["id"], version=job["version"])]
     table = written(job)
     for heading, lines in _sections(job, table):
         parts.append(f"\n# ── {heading} ──\n" if heading else "\n")
@@ -63,7 +67,42 @@ def changes(before: Table, after: Table) -> Table:
             patch[name] = {field: value for field, value in merged.items() if value != (old or {}).get(field)}
         else:
             patch[name] = new
-    return patch
+    return _by_hand(patch, after) if "schedule" in patch else patch
+
+
+def _by_hand(patch: Table, after: Table) -> Table:
+    """A schedule of which no time is left is none; its zone stays, or is what the text says."""
+    plan = after.get("schedule")
+    if plan is None or not (isinstance(plan, dict) and plan.keys() <= {"timezone", *MANNER}):
+        return patch
+    zone = {"timezone": plan["timezone"]} if "timezone" in plan else {}
+    return {**patch, "schedule": None, **zone}
+
+
+def line_of(text: str, field: str) -> int | None:
+    """The line in which a text sets a field, or something of it; None where it does not."""
+    wanted = field.partition("[")[0]
+    table, inside, part = "", "", None
+    for number, line in enumerate(text.splitlines(), 1):
+        quotes = next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
+        if inside:
+            inside = "" if quotes == inside else inside
+            continue
+        inside = quotes
+        heading, key = _HEADING.match(line), _KEY.match(line)
+        if heading:
+            table = _bare(heading["name"]) + "."
+        elif key:
+            name = table + _bare(key["name"])
+            if name == wanted:
+                return number
+            part = part or (number if name.startswith(f"{wanted}.") or wanted.startswith(f"{name}.") else None)
+    return part
+
+
+def _bare(key: str) -> str:
+    """A key of TOML without its quotes and spaces."""
+    return "".join(char for char in key if char not in "\"' \t")
 
 
 def written(job: Mapping[str, Any]) -> Table:

@@ -1,5 +1,7 @@
 """`jobctl edit`: changes a definition, by options or in an editor; what would come of it is shown first."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -11,7 +13,7 @@ from jobctl.cli.options import grouped
 from jobctl.cli.select import find_job
 from jobctl.cli.session import Session
 from jobctl.client.sync import Client
-from jobctl.errors import Conflict, InvalidInput
+from jobctl.errors import Conflict, InvalidInput, JobctlError
 
 EXAMPLES = (
     ('jobctl edit backup --cron "30 2 * * *"', "shows the next fires before and after, and asks"),
@@ -68,13 +70,14 @@ def verb(
     draft.fields(session, options)  # what is wrong by itself is told before a daemon is started
     client = session.reader() if dry_run else session.writer()
     job = find_job(client, which)
-    patch = patch_of(session, options, cleared, job)
-    answer = draft.told(lambda: _foretold(client, job, patch))
-    _show(session, job, answer, how)
-    if not dry_run and answer["changes"]:
-        if not yes and session.world.interactive() and letter(session, "apply? [Y/n]", "yn") != "y":
-            raise Conflict("nothing was changed", "answer y, or say --yes")
-        job = draft.told(lambda: _changed(client, job, patch))
+    patch = patch_of(session, client, options, cleared, job)
+    with _still_as(session, client, job):
+        answer = draft.told(lambda: _foretold(client, job, patch))
+        _show(session, job, answer, how)
+        if not dry_run and answer["changes"]:
+            if not yes and session.world.interactive() and letter(session, "apply? [Y/n]", "yn") != "y":
+                raise Conflict("nothing was changed", "answer y, or say --yes")
+            job = draft.told(lambda: _changed(client, job, patch))
     _tell(session, job, answer, how)
 
 
@@ -101,7 +104,31 @@ def _in_editor(session: Session, which: str, how: How) -> None:
     client = session.reader() if how.dry_run else session.writer()
     job = find_job(client, which)
     text = text_of(job)
-    editor.edit(session, text, lambda after: _edited(session, client, job, text, after, how))
+    with _still_as(session, client, job):
+        editor.edit(session, text, lambda after: _edited(session, client, job, text, after, how))
+
+
+@contextmanager
+def _still_as(session: Session, client: Client, job: Json) -> Iterator[None]:
+    """When somebody changed the job meanwhile: what is different now, before the error says so."""
+    try:
+        yield
+    except Conflict:
+        with suppress(JobctlError):
+            _tell_what_is_new(session, job, client.job(job["id"]))
+        raise
+
+
+def _tell_what_is_new(session: Session, seen: Json, now: Json) -> None:
+    if now["rev"] == seen["rev"] or session.render.machine:
+        return
+    from jobctl.cli.changed import since_seen
+
+    changes = since_seen(seen, now)
+    if changes:
+        session.render.word("since you looked at it:")
+    for label, text in changes:
+        session.render.word(f"  {label}  {text}")
 
 
 def _edited(session: Session, client: Client, job: Json, before: str, after: str, how: How) -> bool:
@@ -114,14 +141,15 @@ def _edited(session: Session, client: Client, job: Json, before: str, after: str
         patch = changes(parsed(before), parsed(after))
         answer = _foretold(client, job, patch) if patch else {"changes": []}
     except (InvalidInput, Conflict) as error:
+        told = _in_its_line(error, after)
         if not asks or client.job(job["id"])["rev"] != job["rev"]:
-            raise
-        if wants_again(session, error):
+            raise told from error
+        if wants_again(session, told):
             return False
         raise Conflict("nothing was changed", "edit it again: jobctl edit JOB") from error
     _show(session, job, answer, how)
     if not how.dry_run and answer["changes"]:
-        wish = letter(session, "apply? [Y/n/e]", "yne") if asks and not how.yes else "y"
+        wish = letter(session, "apply? [Y/n/e], e to edit again", "yne") if asks and not how.yes else "y"
         if wish == "e":
             return False
         if wish != "y":
@@ -129,6 +157,21 @@ def _edited(session: Session, client: Client, job: Json, before: str, after: str
         job = _changed(client, job, patch)
     _tell(session, job, answer, how)
     return True
+
+
+def _in_its_line(error: InvalidInput | Conflict, text: str) -> InvalidInput | Conflict:
+    """The same error with the line of the text that it is about."""
+    from jobctl.cli.document import line_of
+
+    field = str(error.details.get("field") or "")
+    line = line_of(text, field) if field else None
+    if line is None:
+        return error
+    about = "" if field in error.message else f"{field}: "
+    message = f"line {line}: {about}{error.message}"
+    if isinstance(error, InvalidInput):
+        return InvalidInput(message, error.hint, field=field)
+    return Conflict(message, error.hint, details=error.details)
 
 
 def _foretold(client: Client, job: Json, patch: Json) -> Json:
@@ -162,4 +205,4 @@ def _tell(session: Session, job: Json, answer: Json, how: How) -> None:
     elif render.machine:
         render.json(answer if how.dry_run and answer["changes"] else job)
     elif answer["changes"] and not how.dry_run:
-        render.line(f"changed {job['name']}, id {job['id']}, revision {job['rev']}")
+        render.line(f"changed {job['name']}, id {job['id']}, version {job['version']}")

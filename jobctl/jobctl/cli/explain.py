@@ -4,6 +4,7 @@ from typing import Any
 
 import typer
 
+from jobctl.cli import describe
 from jobctl.cli.expression import is_expression
 from jobctl.cli.next import What, Zone, preview_for
 from jobctl.cli.session import Session
@@ -23,7 +24,7 @@ def verb(ctx: typer.Context, what: What, tz: Zone = None) -> None:
     """Tell a schedule in words: its fields, next fires, the clock changes of twelve months, and what looks odd."""
     session: Session = ctx.obj
     text = " ".join(what)
-    found = preview_for(session, what, n=_FIRES, since=None, until=None, zone=tz)
+    found, job = preview_for(session, what, n=_FIRES, since=None, until=None, zone=tz)
     render = session.render
     if render.output in {"json", "ndjson"}:
         render.json(found)
@@ -35,16 +36,17 @@ def verb(ctx: typer.Context, what: What, tz: Zone = None) -> None:
     if is_expression(text) and len(text.split()) == len(_FIELDS):
         for name, field in zip(_FIELDS, text.split(), strict=True):
             render.fact(f"  {name}", field, _INDENT)
-    _fires(session, found)
+    _fires(session, found, job)
     for index, change in enumerate(found["transitions"]):
         render.fact("  clock change" if index == 0 else "", _change(change), _INDENT)
     for warning in found["warnings"]:
         render.word(f"warning: {warning}")
 
 
-def _fires(session: Session, found: dict[str, Any]) -> None:
+def _fires(session: Session, found: dict[str, Any], job: dict[str, Any] | None) -> None:
     for index, fire in enumerate(found["items"]):
-        note = f"   {fire['note']}" if fire["note"] else ""
+        notes = filter(None, [fire["note"], describe.held_then(job, fire["at"], session.viewer)])
+        note = "".join(f"   {text}" for text in notes)
         session.render.fact(
             "  next" if index == 0 else "", f"{of_fire(fire)}, {session.viewer.ago(fire['at'])}{note}", _INDENT
         )

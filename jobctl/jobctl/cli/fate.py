@@ -237,17 +237,11 @@ class Fate:
 
     def _holding(self) -> tuple[str, str] | None:
         """Since when and in which words the job is held now."""
-        words = describe.held(self._job, self._viewer)
+        words, job = describe.held(self._job, self._viewer), self._job
         if not words:
             return None
-        if self._job["paused"]:
-            return self._job["paused_since"], f"the job is {words}"
-        pauses = self._client.queues() if self._job["suspended_by"] == "queue" else [self._client.status()["paused"]]
-        pause = next((one for one in pauses if one and one["name"] in ("", self._job["queue"]) and one["paused"]), None)
-        if pause is None:
-            return None
-        by = f" {describe.paused(pause, self._viewer)}".rstrip()
-        return pause["paused_since"], f"{words.removeprefix('held: ')}{by}"
+        since = job["suspended_since"] or job["paused_since"]
+        return since, f"the job is {words}" if job["paused"] else words.removeprefix("held: ")
 
     def _held_back(self, begin: str | None) -> list[Entry]:
         """What the pause of now has swallowed so far: it gets its rows when the pause ends."""
@@ -258,7 +252,12 @@ class Fate:
         until = rfc3339(self._viewer.now_ms)
         if milliseconds(start) >= self._viewer.now_ms:
             return []
-        fires = self._client.job_next(self._job["id"], _COUNTED_MAX, start, until)["items"]
+        asked = [entry for entry in self._client.ledger(self._job["id"], start, until) if entry["reason"] == "asked"]
+        fires = [
+            fire
+            for fire in self._client.job_next(self._job["id"], _COUNTED_MAX, start, until)["items"]
+            if not any(_has(entry, milliseconds(fire["at"])) for entry in asked)
+        ]
         if not fires:
             return []
         least = "at least " if len(fires) == _COUNTED_MAX else ""
@@ -282,7 +281,9 @@ class Fate:
         paused = f"; {holding[1]}" if holding else ""
         if self._due(moment):
             return _entry(moment, "future", f"due then, in the future{paused}")
-        following = self._following(moment)
+        coming = self._job["next_run_at"]  # what is left out before it does not come
+        ahead = coming and milliseconds(coming) > milliseconds(moment)
+        following = self._following(rfc3339(milliseconds(coming) - 1) if ahead else moment)
         upstream = starts_after(self._client, self._job, self._viewer)
         words = f"; the next is {following}" if following else f"; {upstream or 'it has no time to come'}"
         return _entry(moment, "not_due", f"not due then{words}{paused}")
@@ -308,6 +309,10 @@ class Fate:
     def _following(self, moment: str) -> str:
         fires = self._client.job_next(self._job["id"], 1, moment)["items"]
         return of_fire(fires[0]) if fires else ""
+
+
+def _has(entry: Entry, at_ms: int) -> bool:
+    return milliseconds(entry["from"]) <= at_ms <= milliseconds(entry["to"])
 
 
 def _covers(entry: Entry, at_ms: int) -> bool:

@@ -93,7 +93,7 @@ def show_table(session: Session, jobs: list[dict[str, Any]], active: dict[int, l
     clock = viewer.alike(job["next_run_at"] for job in jobs)
     for job in jobs:
         last = describe.last_run(job, viewer, active.get(job["id"], ()))
-        held = describe.held(job, viewer)
+        held = describe.held_and_ended(job, viewer)
         if held:
             last = Cell(held, held.partition(" ")[0].strip(":"), "bad" if job["quarantined"] else "")
         next_run, state = describe.next_run(job, viewer, clock), describe.job_state(job)

@@ -5,11 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
+from jobctl.cli import describe
 from jobctl.cli.expression import is_expression, preview_of
-from jobctl.cli.select import find_job
+from jobctl.cli.select import find_job, zone_of
 from jobctl.cli.session import Session, instant
 from jobctl.cli.table import Cell, Column
-from jobctl.cli.times import milliseconds, no_time, of_fire, short_fire
+from jobctl.cli.times import Viewer, milliseconds, no_time, of_fire, short_fire
 from jobctl.errors import InvalidInput
 
 EXAMPLES = (
@@ -18,6 +19,8 @@ EXAMPLES = (
     ("jobctl next backup -n 3", "a job, with its own zone"),
     ('jobctl next "30 2 * * *" --json | jq .transitions', "also the clock changes of a year"),
 )
+Json = dict[str, Any]
+
 _FIELDS = 5
 NOTES = {"gap": "the clock goes forward over it", "overlap": "the clock goes back: this time occurs twice"}
 
@@ -39,7 +42,7 @@ def verb(
 ) -> None:
     """Show the next fires of an expression or of a job, with zone and clock changes."""
     session: Session = ctx.obj
-    found = preview_for(session, what, n=n, since=since, until=until, zone=tz)
+    found, job = preview_for(session, what, n=n, since=since, until=until, zone=tz)
     render = session.render
     if render.output == "json":
         render.json({**found, "next": None})
@@ -52,26 +55,34 @@ def verb(
         later = never.startswith("never") and until is not None
         render.word("it does not fire before then" if later else never)
     else:
-        show_fires(session, found["items"])
+        show_fires(session, found["items"], job)
 
 
 def preview_for(
     session: Session, what: list[str], *, n: int, since: str | None, until: str | None, zone: str | None
-) -> dict[str, Any]:
-    """The Preview of an expression, computed here, or of a job, asked of the daemon."""
+) -> tuple[Json, Json | None]:
+    """The Preview of an expression, computed here, or of a job, asked of the daemon; and that job."""
     text = " ".join(what)
-    first, last = (
+    if is_expression(text):
+        _unexpanded(what)
+        first, last = _span(session, since, until, zone)
+        now_ms = milliseconds(first) if first else session.world.clock.now_ms()
+        return preview_of(text, now_ms=now_ms, n=n, until_ms=milliseconds(last) if last else None, zone=zone), None
+    if zone is not None:
+        raise InvalidInput("a job has its own zone", "--tz is for expressions", field="--tz")
+    _span(session, since, until, None)  # what is wrong by itself is told without a daemon
+    client = session.reader()
+    job = find_job(client, text)
+    if since is not None or until is not None:
+        zone = None if session.common.utc else zone_of(client, job)
+    return client.job_next(job["id"], n, *_span(session, since, until, zone)), job
+
+
+def _span(session: Session, since: str | None, until: str | None, zone: str | None) -> tuple[str | None, str | None]:
+    return (
         instant(session, since, option="--from", zone=zone),
         instant(session, until, option="--until", zone=zone),
     )
-    if is_expression(text):
-        _unexpanded(what)
-        now_ms = milliseconds(first) if first else session.world.clock.now_ms()
-        return preview_of(text, now_ms=now_ms, n=n, until_ms=milliseconds(last) if last else None, zone=zone)
-    if zone is not None:
-        raise InvalidInput("a job has its own zone", "--tz is for expressions", field="--tz")
-    client = session.reader()
-    return client.job_next(find_job(client, text)["id"], n, first, last)
 
 
 def _unexpanded(what: list[str]) -> None:
@@ -83,16 +94,21 @@ def _unexpanded(what: list[str]) -> None:
         )
 
 
-def show_fires(session: Session, fires: list[dict[str, Any]]) -> None:
+def show_fires(session: Session, fires: list[Json], job: Json | None) -> None:
+    """`job`: whose they are; a pause may hold it then."""
     viewer = session.viewer
     columns = [Column("NEXT"), Column("IN", drops=2), Column("UTC", drops=1)]
     rows: list[list[Cell | str | int | None]] = [
         [Cell(of_fire(fire), short_fire(fire)), viewer.ago(fire["at"]), fire["at"]] for fire in fires
     ]
-    if any(fire["note"] for fire in fires):
+    notes = [_note(fire, job, viewer) for fire in fires]
+    if any(note.text for note in notes):
         columns.append(Column("NOTE"))
-        rows = [
-            [*row, Cell(NOTES.get(fire["note"] or "", ""), fire["note"] or "")]
-            for row, fire in zip(rows, fires, strict=True)
-        ]
+        rows = [[*row, note] for row, note in zip(rows, notes, strict=True)]
     session.render.table(columns, rows)
+
+
+def _note(fire: Json, job: Json | None, viewer: Viewer) -> Cell:
+    held = describe.held_then(job, fire["at"], viewer)
+    texts, short = [NOTES.get(fire["note"] or "", ""), held], [fire["note"] or "", held and "paused"]
+    return Cell(", ".join(filter(None, texts)), ", ".join(filter(None, short)))

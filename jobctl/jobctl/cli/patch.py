@@ -5,7 +5,9 @@ from typing import Any, Final
 
 from jobctl.cli import draft, plan
 from jobctl.cli.draft import OPTIONS
+from jobctl.cli.select import zone_of
 from jobctl.cli.session import Session
+from jobctl.client.sync import Client
 from jobctl.errors import InvalidInput
 
 Json = dict[str, Any]
@@ -20,7 +22,7 @@ _FIELDS: Final = (
 _NEEDED: Final = ("name", "shell", "command", "target")
 
 
-def patch_of(session: Session, options: Mapping[str, Any], clear: list[str], job: Json) -> Json:
+def patch_of(session: Session, client: Client, options: Mapping[str, Any], clear: list[str], job: Json) -> Json:
     """The change to `job` that the options ask for."""
     patch = draft.fields(session, options)
     read = plan.crontab_line(options["line"]) if options["line"] is not None else {}
@@ -31,19 +33,26 @@ def patch_of(session: Session, options: Mapping[str, Any], clear: list[str], job
     if read.get("stdin") is not None:
         patch["stdin"] = read["stdin"]
     fields = [_field(word) for word in clear]
-    patch |= _schedule(session, options, read.get("schedule", {}), {*fields}, job)
+    own = zone_of(client, job) if options["at"] is not None and options["tz"] is None else None
+    patch |= _schedule(session, options, read.get("schedule", {}), {*fields}, job, own)
     for field in fields:
         _clear(patch, field)
     return patch
 
 
 def _schedule(
-    session: Session, options: Mapping[str, Any], of_line: Mapping[str, Any], cleared: set[str], job: Json
+    session: Session,
+    options: Mapping[str, Any],
+    of_line: Mapping[str, Any],
+    cleared: set[str],
+    job: Json,
+    own: str | None,
 ) -> Json:
-    """The API replaces a schedule whole: what is not changed of it is given again."""
+    """The API replaces a schedule whole: what is not changed of it is given again. `own`: the job's zone, in which
+    local times are read."""
     old = {name: value for name, value in (job["schedule"] or {}).items() if value and name != "words"}
     zone = options["tz"] or old.get("timezone")
-    fresh = plan.schedule(session, {**options, "tz": zone}, of_line, f"jobctl run {job['name']}")
+    fresh = plan.schedule(session, {**options, "tz": zone or own}, of_line, f"jobctl run {job['name']}")
     if not fresh and cleared.isdisjoint({"schedule", *plan.KINDS, *plan.MANNER}):
         return {"timezone": options["tz"]} if options["tz"] is not None else {}
     new_kind = any(kind in fresh for kind in plan.KINDS)

@@ -56,10 +56,11 @@ def crontab_line(text: str) -> dict[str, Any]:
 
 
 def check_quotes(words: list[str], extra: list[str], cron: str | None) -> None:
-    """`extra` words may be the rest of an expression without quotes; its `*` may be names of files by now."""
-    if cron is None or not words or cron.startswith("@") or len(cron.split()) >= _CRON_FIELDS:
+    """`extra` words may be the rest of an expression without quotes; its `*` may be names of files by now. Of one that
+    had quotes nothing is missing but what it lacks."""
+    if cron is None or not words or cron.startswith("@") or len(cron.split()) != 1:
         return
-    fields = [*cron.split(), *words[len(cron.split()) - _CRON_FIELDS :]]
+    fields = [cron, *words[1 - _CRON_FIELDS :]]
     plain = len(fields) == _CRON_FIELDS and all(_CRON_FIELD.fullmatch(field) for field in fields)
     example = " ".join(fields) if plain else "0 3 * * *"
     if extra or plain:

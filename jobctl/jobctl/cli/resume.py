@@ -31,7 +31,7 @@ def verb(
 
     def said(job: dict[str, Any]) -> str:
         upcoming = describe.next_run(job, session.viewer).text
-        held = describe.held(job, session.viewer)
+        held = describe.held_and_ended(job, session.viewer)
         if held:
             return f"resumed {job['name']}; {held}"
         return f"resumed {job['name']}" + (f", next {upcoming}" if upcoming else "")

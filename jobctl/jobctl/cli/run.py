@@ -11,7 +11,7 @@ import typer
 from jobctl.cli import definition, describe, draft
 from jobctl.cli.ending import CommandEnded
 from jobctl.cli.follow import Watched, follow_log, has_log, is_active, log_writer, until_over, until_started
-from jobctl.cli.select import find_job
+from jobctl.cli.select import find_job, zone_of
 from jobctl.cli.session import Session
 from jobctl.cli.times import milliseconds
 from jobctl.client.sync import Client
@@ -108,6 +108,8 @@ def _of_job(session: Session, client: Client, job: str, options: dict[str, Any])
         raise InvalidInput(f"{what} is for a command of its own, and {job!r} is a job", "leave one of them out")
     if given:
         raise _of_its_definition(find_job(client, job)["name"], "--" + given[0].replace("_", "-"))
+    if options["at"] is not None and options["tz"] is None:
+        options = {**options, "tz": zone_of(client, find_job(client, job))}
     at = draft.moment(session, options, f"jobctl run {job}")
     body = {"run_at": at} if at else {}
     try:

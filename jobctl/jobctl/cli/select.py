@@ -100,6 +100,11 @@ def find_job(client: Client, name: str) -> Json:
         raise no_such(client, name, error) from error
 
 
+def zone_of(client: Client, job: Json) -> str:
+    """In which a job's local times are read. One by hand has a zone too, which only its preview shows."""
+    return str(job["schedule"]["timezone"] if job["schedule"] else client.job_next(job["id"], 0)["timezone"])
+
+
 def named_job(client: Client, text: str) -> Json:
     """The job. A number is a job only where a list shows one: commands run once have their own, out of sight."""
     job = client.job(text)

@@ -9,7 +9,7 @@ from jobctl.cli.added import directory, path, policies, when
 from jobctl.cli.dead import count_words
 from jobctl.cli.select import find_run, named_job, no_such, runs_called
 from jobctl.cli.session import Session
-from jobctl.cli.times import duration, no_time, of_fire
+from jobctl.cli.times import Viewer, duration, no_time, of_fire
 from jobctl.cli.worked import work_of
 from jobctl.client.sync import Client
 from jobctl.errors import InvalidInput, NotFound
@@ -96,15 +96,14 @@ def _job_facts(session: Session, job: dict[str, Any], preview: dict[str, Any]) -
         facts += _extras(plan)
     if job["error"]:
         facts.append(("parked", job["error"]))
-    held = describe.held(job, viewer)
+    held = describe.held_and_ended(job, viewer)
     if held:
         word, _, text = held.partition(" ")
         facts.append(("held", held) if job["quarantined"] else (word.strip(":"), text))
-    first = "would be" if held else "next"
-    for index, fire in enumerate(preview.get("items", ())):
-        facts.append((first if index == 0 else "", f"{of_fire(fire)}, {viewer.ago(fire['at'])}"))
-    if plan and not preview.get("items") and not job["error"] and not job["last_run"]:
-        facts.append((first, no_time(plan["words"])))
+    facts += _fires(job, preview.get("items", []), viewer)
+    timed = plan and (plan.get("cron") or plan.get("every") or plan.get("at"))
+    if plan and not preview.get("items") and not job["error"] and not (timed and job["last_run"]):
+        facts.append(("would be" if held else "next", no_time(plan["words"])))
     facts += policies(job)
     given = (("stdin", "stdin"), ("payload", "payload_ref"), ("env file", "env_file"), ("note", "note"))
     facts += [(label, str(job[name])) for label, name in given if job[name]]
@@ -122,6 +121,19 @@ def _job_facts(session: Session, job: dict[str, Any], preview: dict[str, Any]) -
         facts.append(("dead", f"{count_words(job['dead'])}: jobctl dlq ls {job['name']}"))
     if describe.keeps_skipping(job):
         facts.append(("skipping", f"{job['skipping']} occurrences in a row: jobctl why {job['name']}"))
+    return facts
+
+
+def _fires(job: dict[str, Any], fires: list[dict[str, Any]], viewer: Viewer) -> list[Fact]:
+    """Those that what holds the job would swallow, and those that come."""
+    facts: list[Fact] = []
+    before = ""
+    for fire in fires:
+        held = describe.held_then(job, fire["at"], viewer)
+        label = "would be" if held else "next"
+        until = f"   {held}" if held.startswith("paused until") else ""
+        facts.append(("" if label == before else label, f"{of_fire(fire)}, {viewer.ago(fire['at'])}{until}"))
+        before = label
     return facts
 
 

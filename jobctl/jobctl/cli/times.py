@@ -126,6 +126,9 @@ def no_time(words: str) -> str:
              "by hand": "by hand only"}  # fmt: skip
     if words in known:
         return known[words]
+    after, _, end = words.removeprefix("after ").rpartition(" ")
+    if words.startswith("after ") and end in ("succeeds", "fails", "ends"):
+        return f"when a run of {after} {end}"
     return "never: its time has passed" if words.startswith("once ") else "never: this date never comes"
 
 

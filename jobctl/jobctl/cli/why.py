@@ -113,9 +113,9 @@ def _now(session: Session, client: Client, viewer: Viewer, job: dict[str, Any], 
         line("nothing was due in that time")
     if job["error"]:
         line(f"now: parked, its schedule cannot be expanded: {job['error']}")
-    held = describe.held(job, viewer)
+    held = describe.held_and_ended(job, viewer)
     if held:
-        line(f"now: {held}" + (f"; release: jobctl resume {job['name']}" if job["quarantined"] else ""))
+        line(f"now: {held}")
     elif job["next_run_at"]:
         line(f"next: {viewer.full(job['next_run_at'])}, {viewer.ago(job['next_run_at'])}")
     elif not job["schedule"]:

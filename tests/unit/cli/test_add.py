@@ -183,6 +183,14 @@ def test_hints_can_be_followed(cli: Cli, argv: tuple[str, ...], hint: str) -> No
     assert (refused.code, hint in refused.err) == (2, True), refused
 
 
+@pytest.mark.parametrize("argv", [("bad", "--cron", "0 3 * *"), ("--cron", "0 3 * *", "bad"), ("--cron", "0 3")])
+def test_of_an_expression_that_had_quotes_nothing_is_guessed(cli: Cli, argv: tuple[str, ...]) -> None:
+    refused = cli("add", *argv, "--", "true")
+    assert (refused.code, "has five fields" in refused.err) == (2, True)
+    assert "quotes" not in refused.err
+    assert "* bad" not in refused.err
+
+
 @pytest.mark.parametrize(
     ("message", "field", "said"),
     [

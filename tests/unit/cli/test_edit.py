@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from jobctl.cli.document import changes, parsed, text_of, written
+from jobctl.cli.document import changes, line_of, parsed, text_of, written
 from unit.cli.conftest import Cli
-from unit.client.fake_daemon import Answer, FakeDaemon, job, problem
+from unit.client.fake_daemon import PREVIEW, Answer, FakeDaemon, job, problem
 
 
 def sent(daemon: FakeDaemon) -> list[dict[str, Any]]:
@@ -116,7 +116,7 @@ def test_it_is_shown_before_it_is_done(cli: Cli, daemon: FakeDaemon) -> None:
     for text in ("next, before", "Mon 30 Nov 2026 03:00:00 CET", "next, after", "Tue 01 Dec 2026 03:00:00 CET"):
         assert text in shown.out
     assert shown.err.index("warning: think") < shown.err.index("apply? [Y/n]")
-    assert shown.out.endswith("changed backup, id 1, revision 2\n")
+    assert shown.out.endswith("changed backup, id 1, version 1\n")
 
 
 @pytest.mark.parametrize(("answer", "code"), [("\n", 0), ("y\n", 0), ("n\n", 5), ("what\n", 5), ("", 5)])
@@ -245,11 +245,14 @@ def test_what_the_daemon_refuses_can_be_edited_again_or_is_kept(cli: Cli, daemon
 
 
 def test_a_job_that_changed_while_it_was_edited(cli: Cli, daemon: FakeDaemon, tmp_path: Path) -> None:
-    shown = iter([job(1, "backup", rev=1), job(1, "backup", rev=2)])
+    changed = job(1, "backup", rev=2, grace=20, overlap="queue", retry={**job(1, "x")["retry"], "max": 5}, paused=True)
+    shown = iter([job(1, "backup", rev=1), changed, changed])
     daemon.override("GET", "/v1/jobs/[^/]+", lambda _asked, _match: Answer(200, next(shown)))
     daemon.override("PATCH", "/v1/jobs/1", problem(409, "conflict", "backup was changed meanwhile", "look at it again"))
     result = cli("edit", "backup", terminal=True, EDITOR=editor(tmp_path, 'echo \'note = "n"\' >> "$1"'))
     assert (result.code, "changed meanwhile" in result.err, "[E/q]" in result.err) == (5, True, False)
+    assert "since you looked at it:\n  paused  no → yes\n  grace  10s → 20s\n  overlap  skip → queue\n" in result.err
+    assert "  retries  3 → 5\n" in result.err
     kept(result.err).unlink()
 
 
@@ -325,7 +328,69 @@ def test_times_of_toml_are_texts() -> None:
         ({"env": {"A": "1"}}, {"env": 3}, {"env": 3}),
         ({"schedule": {"cron": "x", "jitter": "1s"}}, {"schedule": {"cron": "y"}}, {"schedule": {"cron": "y"}}),
         ({"schedule": {"cron": "x"}}, {}, {"schedule": None}),
+        (
+            {"schedule": {"cron": "x", "timezone": "UTC", "jitter": "1s"}},
+            {"schedule": {"timezone": "UTC", "jitter": "1s"}},
+            {"schedule": None, "timezone": "UTC"},
+        ),
+        ({"schedule": {}}, {"schedule": {"timezone": "UTC"}}, {"schedule": None, "timezone": "UTC"}),
+        ({"schedule": {"cron": "x"}}, {"schedule": {"corn": "x"}}, {"schedule": {"corn": "x"}}),
     ],
 )
 def test_what_differs(before: dict[str, Any], after: dict[str, Any], patch: dict[str, Any]) -> None:
     assert changes(before, after) == patch
+
+
+@pytest.mark.parametrize(
+    ("field", "line"),
+    [
+        ("overlap", 2), ("retry.max", 4), ("retry", 4), ("env.A.B", 7), ("env.C", 8), ("target.command[1]", 11),
+        ("target", 10), ("schedule.cron", 14), ("schedule", 14), ("timeout", None), ("env.note", None),
+    ],
+)  # fmt: skip
+def test_the_line_of_a_field(field: str, line: int | None) -> None:
+    text = "\n".join([
+        '# overlap = "skip"', 'overlap = "never"', "# retry.max = 3", "retry.max = -1", "  retry . lost = 2", "[env]",
+        '"A.B" = 1', "C = 2", "[target]", 'shell = "x"', 'command = ["a", 2]', "# at = 1", "[schedule]", "cron = 3",
+    ])  # fmt: skip
+    assert line_of(text, field) == line
+
+
+def test_a_text_of_several_lines_has_no_fields() -> None:
+    assert line_of('stdin = """\numask = 1\n"""\numask = 2\n', "umask") == 4
+
+
+def test_an_error_names_the_line_of_the_text(cli: Cli, daemon: FakeDaemon, tmp_path: Path) -> None:
+    wrong = problem(422, "invalid_input", "1001 is over the limit", "up to 1000", "retry.max")
+    daemon.override("PATCH", "/v1/jobs/1", wrong)
+    script = editor(tmp_path, "sed -i 's/^# retry.max.*/retry.max = 1001/' \"$1\"")
+    result = cli("edit", "backup", terminal=True, stdin="q\n", EDITOR=script)
+    path = kept(result.err)
+    line = 1 + path.read_text().splitlines().index("retry.max = 1001")
+    assert f": line {line}: retry.max: 1001 is over the limit\n" in result.err
+    path.unlink()
+
+
+def test_a_schedule_whose_times_are_taken_out_is_by_hand(cli: Cli, daemon: FakeDaemon, tmp_path: Path) -> None:
+    result = cli("edit", "backup", "--yes", EDITOR=editor(tmp_path, 'sed -i /^schedule.cron/d "$1"'))
+    assert (result.code, sent(daemon)) == (0, [{"schedule": None, "timezone": "Europe/Berlin"}])
+
+
+def test_a_time_is_read_in_the_zone_of_the_job(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.override("GET", "/v1/jobs/[^/]+/next", Answer(200, PREVIEW | {"timezone": "Asia/Tokyo"}))
+    assert edited(cli, daemon, "hand", "--at", "2026-12-01 09:00") == {"schedule": {"at": "2026-12-01T00:00:00Z"}}
+    patch = edited(cli, daemon, "hand", "--at", "2026-12-01 09:00", "--tz", "UTC")
+    assert patch == {"schedule": {"at": "2026-12-01T09:00:00Z", "timezone": "UTC"}}
+    daemon.jobs[0]["schedule"]["timezone"] = "Asia/Tokyo"
+    assert edited(cli, daemon, "backup", "--at", "2026-12-01 09:00")["schedule"]["at"] == "2026-12-01T00:00:00Z"
+
+
+def test_a_schedule_without_times_before_and_after_is_shown_in_words(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.jobs[0]["schedule"] = {"timezone": "UTC", "words": "on boot", "on_boot": True}
+    becomes = daemon.jobs[0] | {"schedule": {"timezone": "UTC", "words": "after sync ends", "after": "sync:any"}}
+    nothing = PREVIEW | {"items": []}
+    shown = {"job": becomes, "before": nothing, "preview": nothing, "warnings": [],
+             "changes": [{"field": "schedule.after", "before": None, "after": "sync:any"}]}  # fmt: skip
+    daemon.override("PATCH", "/v1/jobs/1", Answer(200, shown))
+    said = cli("edit", "backup", "--after", "sync:any", "--dry-run").out
+    assert "next, before  on boot, UTC\n  next, after   after sync ends\n" in said

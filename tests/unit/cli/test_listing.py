@@ -3,13 +3,14 @@
 import csv
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jobctl.cli import checks
 from jobctl.cli.width import width
 from unit.cli.conftest import Cli
-from unit.client.fake_daemon import Answer, FakeDaemon, attempt, dead, job, queue, run
+from unit.client.fake_daemon import PREVIEW, Answer, FakeDaemon, attempt, dead, job, queue, run
 
 HOSTILE = ["\x1b]52;c;aGk=\x07", "[/x]", "日本語のジョブ", "a\u202eb", "x" * 300, "line\nbreak", "\x9b2J"]
 
@@ -36,13 +37,20 @@ def test_ls_marks_what_is_held_and_what_died(cli: Cli, daemon: FakeDaemon) -> No
     held = {"state": "paused", "paused": True, "suspended_by": "job", "paused_since": "2026-11-29T01:12:41Z"}
     daemon.jobs = [
         job(1, "bad", state="failed", last_run=last, dead=3, skipping=4),
-        job(2, "mail", state="paused", suspended_by="queue", queue="smtp", next_run_at=None),
+        job(
+            2,
+            "mail",
+            queue="smtp",
+            **HELD | {"suspended_by": "queue", "suspended_why": "the queue smtp was paused by root: a new disk"},
+        ),
         job(3, "sick", quarantined=True, paused_why="5 dead letters in a row", dead=5, next_run_at=None, **held),
-        job(4, "some", state="paused", suspended_by="daemon", next_run_at=None),
+        job(4, "some", **HELD | {"suspended_until": "2026-11-29T05:00:00Z"}),
     ]
     assert [line.split("  ")[-1].strip() for line in cli("ls").out.splitlines()[1:]] == [
-        "dead: exit 1, 12m00s ago, 3 dead", "held: its queue smtp is paused",
-        "quarantined 1h00m ago: 5 dead letters in a row", "held: the daemon is paused",
+        "dead: exit 1, 12m00s ago, 3 dead",
+        "held: the queue smtp was paused by root: a new disk; jobctl queue resume smtp",
+        "quarantined 1h00m ago: 5 dead letters in a row; jobctl resume sick",
+        "held: the daemon was paused by root: a new disk, until 06:00 CET; jobctl daemon resume",
     ]  # fmt: skip
     assert cli("ls").out.splitlines()[3].startswith("QUARANTINED  sick")
     assert "8 dead letters, 1 skipping" in cli("ls", terminal=True).err
@@ -335,6 +343,63 @@ def test_next_and_explain_need_no_daemon(alone: Cli) -> None:
 def test_next_of_a_job(cli: Cli) -> None:
     assert "Mon 30 Nov 2026 03:00:00 CET" in cli("next", "backup").out
     assert cli("explain", "backup").out.startswith("every day at 03:00   (Europe/Berlin)")
+
+
+def test_times_of_a_job_are_read_in_its_zone(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.jobs[0]["schedule"]["timezone"] = "Asia/Tokyo"
+    cli("next", "backup", "--from", "2026-12-01", "--until", "2026-12-02 09:00")
+    assert daemon.asked[-1].query == {"n": "5", "from": "2026-11-30T15:00:00Z", "until": "2026-12-02T00:00:00Z"}
+    cli("next", "backup", "--from", "2026-12-01", "--utc")
+    assert daemon.asked[-1].query["from"] == "2026-12-01T00:00:00Z"
+    assert cli("next", "backup", "--from", "whenever").code == 2
+
+
+HELD = {"state": "paused", "suspended_by": "daemon", "suspended_why": "the daemon was paused by root: a new disk",
+        "suspended_since": "2026-11-29T01:12:41Z", "next_run_at": None}  # fmt: skip
+
+
+def test_times_inside_a_pause_say_until_when_it_is(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.jobs[0] |= HELD | {"suspended_until": "2026-11-30T05:00:00Z"}
+    first, second = cli("next", "backup").out.splitlines()[1:]
+    assert first.endswith("paused until Mon 06:00 CET")
+    assert second.endswith("2026-12-01T02:00:00Z  -")
+    told = cli("explain", "backup").out
+    assert "03:00:00 CET, in 23h47m   paused until Mon 06:00 CET\n" in told
+    shown = cli("show", "backup").out
+    words = "the daemon was paused by root: a new disk, until Mon 06:00 CET; jobctl daemon resume"
+    assert f"  held       {words}\n" in shown
+    assert "  would be   Mon 30 Nov 2026 03:00:00 CET, in 23h47m   paused until Mon 06:00 CET\n" in shown
+    assert "  next       Tue 01 Dec 2026 03:00:00 CET, in 47h47m\n" in shown
+
+
+def test_times_under_a_pause_without_an_end_are_paused(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.jobs[0] |= HELD
+    assert [line.rpartition("  ")[2] for line in cli("next", "backup").out.splitlines()[1:]] == ["paused", "paused"]
+    shown = cli("show", "backup").out
+    assert "  would be   Mon 30 Nov 2026 03:00:00 CET, in 23h47m\n             Tue 01 Dec 2026" in shown
+    assert all(set(fire) == {"at", "local", "zone", "note"} for fire in cli("next", "backup", "--json").json()["items"])
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize(
+    ("plan", "words", "said"),
+    [
+        ({"after": "a b:success"}, "after a b succeeds", "when a run of a b succeeds"),
+        ({"after": "sync:failure"}, "after sync fails", "when a run of sync fails"),
+        ({"after": "sync:any"}, "after sync ends", "when a run of sync ends"),
+        ({"on_boot": True}, "on boot", "at the next boot of the host"),
+        ({"on_start": True}, "when the daemon starts", "each time the daemon starts"),
+    ],
+)
+def test_a_job_that_waits_for_no_time_says_for_what_it_waits(
+    cli: Cli, daemon: FakeDaemon, plan: dict[str, Any], words: str, said: str, *, last: bool
+) -> None:
+    last_run = daemon.jobs[0]["last_run"] if last else None
+    daemon.jobs[0] |= {"schedule": {"timezone": "UTC", "words": words, **plan}, "last_run": last_run}
+    daemon.override("GET", "/v1/jobs/1/next", Answer(200, PREVIEW | {"items": [], "words": words}))
+    assert cli("next", "backup").err == f"{said}\n"
+    assert f"  next           {said}\n" in cli("explain", "backup").out
+    assert f"  next       {said}\n" in cli("show", "backup").out
 
 
 def test_doctor(cli: Cli, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,3 +66,13 @@ def test_a_job_whose_run_is_active_says_what_to_do(cli: Cli, daemon: FakeDaemon)
     daemon.override("POST", "/v1/jobs/backup/runs", problem(409, "conflict", "run 5 of backup is still active", hint))
     refused = cli("run", "backup")
     assert (refused.code, hint in refused.err) == (5, True)
+
+
+def test_a_time_is_read_in_the_zone_of_the_job(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.jobs[0]["schedule"]["timezone"] = "Asia/Tokyo"
+    cli("run", "backup", "--at", "2026-12-01 09:00")
+    cli("run", "backup", "--at", "2026-12-01 09:00", "--tz", "UTC")
+    cli("run", "backup", "--at", "2026-11-29 11:15")
+    assert daemon.posted("/v1/jobs/backup/runs") == [
+        {"run_at": "2026-12-01T00:00:00Z"}, {"run_at": "2026-12-01T09:00:00Z"}, {"run_at": "2026-11-29T02:15:00Z"},
+    ]  # fmt: skip

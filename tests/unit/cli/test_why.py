@@ -132,7 +132,7 @@ def test_what_a_pause_swallows_while_it_lasts(cli: Cli, daemon: FakeDaemon) -> N
     said = "not started: the job is paused by ana 1h00m ago: provider is down"
     assert cli("why", "backup").out.splitlines() == [
         f"Sun 29 Nov 2026 02:30:00 CET to Sun 29 Nov 2026 03:00:00 CET (2×)   {said}; 2 so far",
-        "now: paused by ana 1h00m ago: provider is down",
+        "now: paused by ana 1h00m ago: provider is down; jobctl resume backup",
     ]
     assert said in cli("why", "backup", "--at", "03:00").out
     assert "was added" in cli("why", "backup", "--at", "2026-11-28 03:00").out
@@ -141,13 +141,27 @@ def test_what_a_pause_swallows_while_it_lasts(cli: Cli, daemon: FakeDaemon) -> N
 def test_the_pause_of_a_queue_and_of_the_daemon(cli: Cli, daemon: FakeDaemon) -> None:
     fires = {"items": [{"at": DUE}]}
     daemon.override("GET", "/v1/jobs/1/next", Answer(200, PREVIEW | fires))
-    pause = {"paused": True, "paused_by": "root", "paused_since": "2026-11-29T01:12:41Z", "paused_why": "smtp"}
-    daemon.jobs[0] |= {"suspended_by": "queue", "queue": "mail"}
-    daemon.queues = [queue("default"), queue("mail", **pause)]
-    assert "not started: its queue mail is paused by root 1h00m ago: smtp" in cli("why", "backup").out
-    daemon.jobs[0] |= {"suspended_by": "daemon"}
-    daemon.status["paused"] = queue("", **pause)
-    assert "not started: the daemon is paused by root 1h00m ago: smtp" in cli("why", "backup").out
+    pause = {"suspended_since": "2026-11-29T01:12:41Z", "suspended_until": "2026-11-29T05:00:00Z",
+             "suspended_why": "the queue mail was paused by root: smtp"}  # fmt: skip
+    daemon.jobs[0] |= pause | {"suspended_by": "queue", "queue": "mail"}
+    shown = cli("why", "backup").out
+    assert "not started: the queue mail was paused by root: smtp, until 06:00 CET\n" in shown
+    assert "now: held: the queue mail was paused by root: smtp, until 06:00 CET; jobctl queue resume mail\n" in shown
+    endless = {"suspended_why": "the daemon was paused by root", "suspended_until": None}
+    daemon.jobs[0] |= {"suspended_by": "daemon", **endless}
+    shown = cli("why", "backup").out
+    assert "not started: the daemon was paused by root\n" in shown
+    assert "now: held: the daemon was paused by root; jobctl daemon resume\n" in shown
+
+
+def test_what_was_left_out_of_a_job_that_is_held_is_not_held_back_as_well(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.jobs[0] |= {"paused": True, "suspended_by": "job", "paused_since": "2026-11-29T01:12:41Z"}
+    fires = {"items": [{"at": "2026-11-29T01:30:00Z"}, {"at": DUE}]}
+    daemon.override("GET", "/v1/jobs/1/next", Answer(200, PREVIEW | fires))
+    daemon.ledger = [entry(DUE, reason="asked", detail="skipped by ana")]
+    shown = cli("why", "backup").out.splitlines()
+    assert shown[0].endswith("03:00:00 CET   skipped (asked): skipped by ana")
+    assert shown[1].startswith("Sun 29 Nov 2026 02:30:00 CET   not started: the job is paused")
 
 
 @pytest.mark.parametrize(
@@ -238,7 +252,7 @@ def test_runs_that_gave_way_to_others(cli: Cli, daemon: FakeDaemon) -> None:
 def test_quarantine_says_how_to_release(cli: Cli, daemon: FakeDaemon) -> None:
     daemon.jobs[0] |= {"quarantined": True, "paused": True, "paused_since": "2026-11-29T01:12:41Z",
                        "paused_why": "5 dead letters in a row", "suspended_by": "job"}  # fmt: skip
-    said = "now: quarantined 1h00m ago: 5 dead letters in a row; release: jobctl resume backup"
+    said = "now: quarantined 1h00m ago: 5 dead letters in a row; jobctl resume backup"
     assert said in cli("why", "backup").out
 
 

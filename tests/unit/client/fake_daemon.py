@@ -328,6 +328,8 @@ def _edit(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
         if field == "schedule" and value is not None:
             zone = (found["schedule"] or {}).get("timezone", "Europe/Berlin")
             value = {"timezone": zone, "words": "in words", **value}
+        if field == "timezone" and asked.body.get("schedule", {}) is None:
+            continue
         if field == "timezone":
             field, value = "schedule", {**found["schedule"], "timezone": value or "Etc/UTC"}
         edited[field] = None if field == "schedule" and value is None else fresh[field] if value is None else value

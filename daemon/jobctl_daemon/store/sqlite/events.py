@@ -52,6 +52,12 @@ def since(
     return _events(rows)
 
 
+def changed_by(connection: sqlite3.Connection, job_id: int) -> str | None:
+    """Who last changed a job, where an event tells."""
+    row = connection.execute(SQL.last_change, (job_id,)).fetchone()
+    return row[0] if row else None
+
+
 def _events(rows: Iterable[tuple[int, int, str, int | None, int | None, str]]) -> list[Event]:
     texts: dict[int, str] = {}  # the events of one commit share a few instants
     found: list[Event] = []

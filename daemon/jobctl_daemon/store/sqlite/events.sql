@@ -18,6 +18,13 @@ SELECT id, at_ms, kind, job_id, run_id, data FROM events WHERE id > ? ORDER BY i
 -- The same, of one owner's jobs.
 SELECT id, at_ms, kind, job_id, run_id, data FROM events WHERE id > ? AND owner_id = ? ORDER BY id LIMIT ?;
 
+-- name: last_change
+-- Who last changed a job, as far as the newest events tell; null where it was nobody.
+SELECT json_extract(data, '$.by') FROM events
+WHERE id > (SELECT max(id) FROM events) - 100000 AND job_id = ?
+  AND kind IN ('job.edited', 'job.paused', 'job.resumed', 'job.quarantined', 'job.done')
+ORDER BY id DESC LIMIT 1;
+
 -- name: prune
 -- The oldest events that are over their time or their number; the newest :keep_least always stay.
 DELETE FROM events WHERE id IN (

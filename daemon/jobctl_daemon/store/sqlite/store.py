@@ -223,6 +223,9 @@ class SqliteStore:
 
         return await self._writer.submit(skip)
 
+    async def changed_by(self, owner: Caller, job_id: int) -> str | None:
+        return await self._read(lambda con: events.changed_by(con, find.owned(con, owner, job_id).id))
+
     async def left_out(self, owner: Caller, job_id: int, now_ms: int) -> list[LedgerRow]:
         return await self._read(lambda con: ledger.left_out(con, find.owned(con, owner, job_id).id, now_ms))
 
