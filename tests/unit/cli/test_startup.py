@@ -105,7 +105,7 @@ def on_a_terminal(daemon: FakeDaemon, *argv: str, columns: int, **environ: str) 
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *argv],
-        env=os.environ | {"JOBCTL_SOCKET": daemon.path, "TERM": "xterm"} | environ,
+        env=os.environ | {"JOBCTL_SOCKET": daemon.path, "TERM": "xterm", "COLUMNS": ""} | environ,
         stdin=theirs,
         stdout=theirs,
         stderr=subprocess.DEVNULL,
