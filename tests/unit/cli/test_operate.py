@@ -89,6 +89,8 @@ def test_what_still_holds_a_job_is_said(cli: Cli, daemon: FakeDaemon) -> None:
     held = job(1, "backup", suspended_by="queue", suspended_why=words, queue="mail", next_run_at=None)
     daemon.override("POST", "/v1/jobs/1/resume", _answer(held))
     assert cli("resume", "backup").out == f"resumed backup; held: {words}; jobctl queue resume mail\n"
+
+
 def test_the_next_times_are_left_out(cli: Cli, daemon: FakeDaemon) -> None:
     assert cli("skip", "backup").out == "backup leaves out Mon 03:00 CET; next in 47h47m, Tue 03:00 CET\n"
     said = cli("skip", "backup", "sync", "-n", "3", "--why", "maintenance").out
