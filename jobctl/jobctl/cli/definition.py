@@ -49,7 +49,9 @@ OnStart = Annotated[bool, _option("--on-start", help="each time the daemon start
 Line = Annotated[
     Text, _option("--line", value="LINE", help="schedule, input and command of a crontab line", section=WHEN)
 ]
-Zone = Annotated[Text, _option("--tz", value="ZONE", help="its zone, as Europe/Berlin; else the host's", section=WHEN)]
+Zone = Annotated[
+    Text, _option("--tz", value="ZONE", help="its zone, as Europe/Berlin; else the job's, or the host's", section=WHEN)
+]
 Jitter = Annotated[Text, _option("--jitter", value="DURATION", help="start up to so much later", section=WHEN)]
 DstGap = Annotated[
     Text,

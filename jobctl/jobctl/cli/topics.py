@@ -11,7 +11,7 @@ What you write
   in 10m, 2h30m            from now: units w d h m s ms, the largest first
   17:30                    the next half past five
   tomorrow 09:00, mon 09:00
-  2026-12-01 09:00         in the zone of --tz, else the host's
+  2026-12-01 09:00         in the zone of --tz, else the job's, else the host's
   2026-12-01 09:00 Europe/Berlin, 2026-12-01T09:00Z, 2026-12-01T09:00+01:00, @1796115600
   --since and --from look back: --since 2h is two hours ago
 
