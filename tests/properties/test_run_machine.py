@@ -12,7 +12,7 @@ import functools
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -29,23 +29,15 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from jobctl.errors import CallerError
 from jobctl.model import Execution, JobSpec, Policies, ScheduleSpec
 from jobctl.states import ENDED, After, Misfire, OnFailure, Overlap, RunState
-from jobctl_daemon.decide.due import expand
-from jobctl_daemon.decide.edit import edit as decided_edit
-from jobctl_daemon.decide.pause import resumption
-from jobctl_daemon.decide.skip import skip as left_out
-from jobctl_daemon.decide.skip import unskip
-from jobctl_daemon.rows import Caller, DeadFilter, Pause, Replay, Request
-from jobctl_daemon.schedules import schedule_of
+from jobctl_daemon.rows import Caller, DeadFilter
 from jobctl_daemon.store.sqlite import dead
 from kit.laws import Laws
 from kit.machine import SERVICES, Effort, Host
 from kit.model import ACTIVE, Job, Run
+from kit.people import ADA, BOB, ROOT, People, Write, changed, some
 
-ADA, BOB = Caller(uid=1000, name="ada"), Caller(uid=1001, name="bob")
-ROOT = Caller(uid=0, name="root", all_owners=True)
 T0: Final = 1_800_057_600_000
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 #: So few dead letters are kept of a job that a test has too many.
@@ -55,8 +47,13 @@ QUEUES: Final = ("default", "slow", "fast")
 # ── what is drawn ──────────────────────────────────────────────
 pick = st.integers(0, 12)
 callers = st.sampled_from(["owner", "owner", "root", "other"])
+owners = st.sampled_from([ADA, BOB])
 keys = st.sampled_from([None, None, "k1", "k2"])
 mostly = st.sampled_from([True, True, True, False])
+seldom = st.sampled_from([False, False, True])
+meddling = st.sampled_from(
+    ["pause", "pause its queue", "resume", "remove", "edit", "edit the command", "leave out", "run", "stop"]
+)
 spans = st.sampled_from([1, 1, SECOND, 10 * SECOND, MINUTE, 10 * MINUTE, HOUR])
 lengths = st.sampled_from([MINUTE, 20 * MINUTE, MINUTE, None])
 moods = st.sampled_from([{}, {"retries": 1, "lost_retries": 1}, {"on_failure": OnFailure.RECORD, "retries": 1}, {}])
@@ -142,6 +139,7 @@ class RunMachine(RuleBasedStateMachine):
 
     host: Host
     laws: Laws
+    people: People
     sound = False
     """The last step was looked at, and nothing was wrong."""
 
@@ -150,12 +148,11 @@ class RunMachine(RuleBasedStateMachine):
         """`mood`: the policies of a job that says nothing else."""
         self.host = Host(slots, KEPT, T0)
         self.laws = Laws(self.host)
-        self.later: Callable[[], None] | None = None
+        self.people = People(self.host)
         self.results: list[dict[str, Any]] = []
-        self.asked: list[tuple[Any, ...]] = []
         self.mood = {"on_failure": OnFailure.DEAD, **mood}
         for shape in jobs:
-            self.add(ADA, shape, None, paused=False)
+            self.people.add(ADA, self.spec(shape))
 
     @invariant()
     def holds(self) -> None:
@@ -236,147 +233,94 @@ class RunMachine(RuleBasedStateMachine):
 
     # ── definitions ──────────────────────────────────────────────
     @precondition(lambda self: len(self.jobs()) < 7)
-    @act(shape=shapes, owner=st.sampled_from([ADA, BOB]), paused=st.sampled_from([False, False, True]), key=keys)
+    @act(shape=shapes, owner=owners, paused=seldom, key=keys)
     def a_job_is_added(self, shape: dict[str, Any], owner: Caller, paused: bool, key: str | None) -> None:
-        self.add(owner, shape, key, paused=paused)
+        self.people.add(owner, self.spec(shape, paused=paused), key)
 
     @precondition(lambda self: self.jobs())
-    @act(number=pick, who=callers, change=changes, later=st.sampled_from([False, False, True]))
-    def a_job_is_edited(self, number: int, who: str, change: dict[str, Any], later: bool) -> None:
-        """`later`: others do something between the editor's look and the write."""
-        job = self.one(self.jobs(), number)
-        caller = self.caller(job, who)
-        if caller is BOB and job.owner != BOB.uid:
-            return
-        shown = self.host.call("job", caller, str(job.id))
-        self.host.model.saw(shown)
-        old = self.host.call("spec", caller, job.id)
-        cursor, now_ms = self.host.call("cursor", caller, job.id), self.host.clock.now_ms()
-        new = self.changed(old, change, job)
-        was, becomes = schedule_of(old.schedule), schedule_of(new.schedule)
-        asked = self.host.call("left_out", caller, job.id, now_ms) if cursor.skips_after(now_ms) else []
-        edit = decided_edit(cursor, old, new, shown.rev, was, becomes, now_ms, asked)
-        self.do(lambda: self.ask("edit_job", caller, edit, now_ms), later=later)
+    @act(number=pick, who=callers, change=changes)
+    def a_job_is_edited(self, number: int, who: str, change: dict[str, Any]) -> None:
+        self.edit(self.one(self.jobs(), number), who, change)()
 
     @precondition(lambda self: self.jobs())
-    @act(number=pick, who=callers, count=st.integers(1, 3), later=st.sampled_from([False, False, True]))
-    def occurrences_are_left_out(self, number: int, who: str, count: int, later: bool) -> None:
-        job = self.one(self.jobs(), number)
-        caller, now_ms = self.caller(job, who), self.host.clock.now_ms()
-        cursor = self.ask("cursor", caller, job.id)
-        if cursor is None or (cursor.next_ms is None and cursor.suspended_since_ms is None):
-            return
-        if cursor.next_ms is not None and cursor.next_ms <= now_ms:
-            self.host.call("expand", [expand(cursor, schedule_of(cursor.schedule), now_ms)], now_ms, self.host.epoch)
-            cursor = self.host.call("cursor", caller, job.id)
-        found = left_out(cursor, schedule_of(cursor.schedule), count, "asked", now_ms)
-        if found is not None:
-            skip = ("skip_next", caller, job.id, found.row, cursor.revision, found.next_ms, now_ms)
-            self.do(lambda: self.ask(*skip), later=later)
+    @act(number=pick, who=callers, count=st.integers(1, 3))
+    def occurrences_are_left_out(self, number: int, who: str, count: int) -> None:
+        self.people.leave_out(self.one(self.jobs(), number), who, count)()
 
     @precondition(lambda self: any(job.skip_until for job in self.jobs()))
-    @act(number=pick, who=callers, later=st.sampled_from([False, True]))
-    def nothing_is_left_out_any_more(self, number: int, who: str, later: bool) -> None:
-        job = self.one([job for job in self.jobs() if job.skip_until], number)
-        caller, now_ms = self.caller(job, who), self.host.clock.now_ms()
-        cursor = self.ask("cursor", caller, job.id)
-        if cursor is not None:
-            asked = self.host.call("left_out", caller, job.id, now_ms)
-            back = unskip(cursor, schedule_of(cursor.schedule), asked, now_ms)
-            if back is not None:
-                self.do(lambda: self.ask("unskip", caller, back, now_ms), later=later)
-
-    @precondition(lambda self: self.later is not None)
-    @act()
-    def what_was_decided_is_done(self) -> None:
-        does, self.later = self.later, None
-        assert does is not None
-        does()
+    @act(number=pick, who=callers)
+    def nothing_is_left_out_any_more(self, number: int, who: str) -> None:
+        left_out = [job for job in self.jobs() if job.skip_until]
+        self.people.leave_out_no_more(self.one(left_out, number), who)()
 
     @precondition(lambda self: self.jobs())
     @act(number=pick, who=callers)
     def a_job_is_removed(self, number: int, who: str) -> None:
-        job = self.one(self.jobs(), number)
-        self.ask("delete_job", self.caller(job, who), job.id, self.host.clock.now_ms())
+        self.people.remove(self.one(self.jobs(), number), who)
 
     # ── pauses and queues ──────────────────────────────────────────────
     @precondition(lambda self: self.jobs())
     @act(number=pick, who=callers, length=lengths)
     def a_job_is_paused(self, number: int, who: str, length: int | None) -> None:
-        job = self.one(self.jobs(), number)
-        self.ask("pause_job", self.caller(job, who), job.id, "ada", self.until(length), None, self.host.clock.now_ms())
+        self.people.pause(self.one(self.jobs(), number), who, self.until(length))
 
     @precondition(lambda self: self.jobs())
-    @act(number=pick, who=callers, catch_up=st.booleans(), aims=st.sampled_from(["at once", "later", "by the scan"]))
-    def a_job_is_resumed(self, number: int, who: str, catch_up: bool, aims: str) -> None:
+    @act(number=pick, who=callers, catch_up=st.booleans(), aims=st.booleans())
+    def a_job_is_resumed(self, number: int, who: str, catch_up: bool, aims: bool) -> None:
+        """It is aimed at once, or by the due scan."""
         job = self.one(sorted(self.jobs(), key=lambda job: not job.paused), number)
-        caller, now_ms = self.caller(job, who), self.host.clock.now_ms()
-        if not self.ask("resume_job", caller, job.id, catch_up, now_ms) or aims == "by the scan":
-            return
-        cursor = self.host.call("cursor", caller, job.id)
-        aim = resumption(cursor, schedule_of(cursor.schedule), now_ms, catch_up=catch_up)
-        self.do(lambda: self.ask("unsuspend", [aim], now_ms), later=aims == "later")
+        aim = self.people.resume(job, who, catch_up=catch_up)
+        if aims:
+            aim()
 
     @act(name=st.sampled_from(["", *QUEUES]), length=lengths)
     def a_queue_is_paused(self, name: str, length: int | None) -> None:
-        """With no name: the daemon."""
-        self.ask("pause_queue", name, Pause(by="root", until_ms=self.until(length)), self.host.clock.now_ms())
+        self.people.pause_queue(name, self.until(length))
 
     @precondition(lambda self: any(queue.paused for queue in self.host.model.queues.values()))
     @act(number=pick, catch_up=st.booleans())
     def a_queue_is_resumed(self, number: int, catch_up: bool) -> None:
         paused = sorted(name for name, queue in self.host.model.queues.items() if queue.paused)
-        self.ask("resume_queue", self.one(paused, number), catch_up, self.host.clock.now_ms())
+        self.people.resume_queue(self.one(paused, number), catch_up=catch_up)
 
     @act(name=st.sampled_from(QUEUES), concurrency=st.sampled_from([1, 2, None]))
     def a_queue_is_set(self, name: str, concurrency: int | None) -> None:
-        self.ask("set_queue", name, concurrency, self.host.clock.now_ms())
+        self.people.set_queue(name, concurrency)
 
     # ── runs ──────────────────────────────────────────────
     @precondition(lambda self: self.jobs())
     @act(number=pick, who=callers, key=keys, delay=st.sampled_from([0, 0, MINUTE]))
     def a_run_is_asked_for(self, number: int, who: str, key: str | None, delay: int) -> None:
-        job, now_ms = self.one(self.jobs(), number), self.host.clock.now_ms()
-        request = key and Request(key=key, verb="run", body_hash=str(job.id))
-        self.ask("trigger", self.caller(job, who), job.id, now_ms + delay, now_ms, request)
+        self.people.run(self.one(self.jobs(), number), who, key, delay)
 
-    @act(shape=shapes, delay=st.sampled_from([0, MINUTE]))
-    def a_command_is_run(self, shape: dict[str, Any], delay: int) -> None:
-        now_ms = self.host.clock.now_ms()
-        spec = self.spec({**shape, "plan": {}, "overlap": Overlap.ALLOW, "limit": None}, "echo", hidden=True)
-        self.ask("run_adhoc", BOB, spec, now_ms + delay, now_ms, None)
+    @act(shape=shapes, owner=owners, delay=st.sampled_from([0, MINUTE]))
+    def a_command_is_run(self, shape: dict[str, Any], owner: Caller, delay: int) -> None:
+        self.people.run_command(owner, self.command(shape), delay)
 
-    @act(count=st.integers(2, 5), owner=st.sampled_from([ADA, BOB]), line=lines)
+    @act(count=st.integers(2, 5), owner=owners, line=lines)
     def commands_fail(self, count: int, owner: Caller, line: bytes) -> None:
         """Several at once, and alike."""
         for _ in range(count):
-            spec = self.spec({"plan": {}, "retries": 0, "on_failure": OnFailure.DEAD}, "false", hidden=True)
-            self.ask("run_adhoc", owner, spec, self.host.clock.now_ms(), self.host.clock.now_ms(), None)
+            self.people.run_command(owner, self.command({"retries": 0, "on_failure": OnFailure.DEAD}))
         self.serve_all()
         for effort in self.efforts():
             self.end(effort, {"exit_code": 1}, line, heeds=True)
 
-    @precondition(lambda self: self.asked)
-    @act(number=pick)
-    def a_request_is_sent_again(self, number: int) -> None:
-        self.ask(*self.one(self.asked, number))
-
     @precondition(lambda self: self.runs())
     @act(number=pick, who=callers, how=st.sampled_from(["cancel", "kill"]))
     def a_run_is_stopped(self, number: int, who: str, how: str) -> None:
-        run = self.one(self.runs(), number)
-        caller = self.caller(self.host.model.jobs[run.job], who)
-        stopped = self.ask("cancel", caller, run.id, caller.name, self.host.clock.now_ms(), how)
-        if stopped is not None and stopped.fence is not None:
-            self.host.pool.stop(f"{run.id}-{stopped.fence}", how, None)
+        self.people.stop(self.one(self.runs(), number), who, how)
 
     @precondition(lambda self: self.runs())
     @act(number=pick, who=callers, key=keys)
     def a_run_is_retried(self, number: int, who: str, key: str | None) -> None:
-        run = self.one(sorted(self.runs(), key=lambda run: (run.state not in ACTIVE, run.attempt == 0)), number)
-        caller = self.caller(self.host.model.jobs[run.job], who)
-        request = key and Request(key=key, verb="retry", body_hash=str(run.id))
-        self.ask("retry", caller, run.id, caller.name, self.host.clock.now_ms(), request)
+        retries_first = sorted(self.runs(), key=lambda run: (run.state not in ACTIVE, run.attempt == 0))
+        self.people.retry(self.one(retries_first, number), who, key)
+
+    @precondition(lambda self: self.people.asked)
+    @act(number=pick)
+    def a_request_is_sent_again(self, number: int) -> None:
+        self.people.ask(*self.one(self.people.asked, number))
 
     # ── dead letters ──────────────────────────────────────────────
     @precondition(lambda self: self.runs(RunState.DEAD))
@@ -394,10 +338,8 @@ class RunMachine(RuleBasedStateMachine):
         self, number: int, what: str, who: str, pace: int, stop: bool, current: bool, force: bool, key: str | None
     ) -> None:
         run = self.one(self.runs(RunState.DEAD), number)
-        caller, wanted = self.caller(self.host.model.jobs[run.job], who), self.meant(run, what)
-        how = Replay(by=caller.name, pace_ms=pace, stop_on_failure=stop, current=current, force=force)
-        request = key and Request(key=key, verb="replay", body_hash=repr((wanted, how)))
-        self.ask("replay", caller, wanted, how, self.host.clock.now_ms(), request)
+        how = {"pace_ms": pace, "stop_on_failure": stop, "current": current, "force": force}
+        self.people.replay(run, who, self.meant(run, what), key, **how)
 
     others_are_replayed = dead_letters_are_replayed
 
@@ -405,8 +347,96 @@ class RunMachine(RuleBasedStateMachine):
     @act(number=pick, what=st.sampled_from(["one", "those of a job"]), who=callers)
     def dead_letters_are_discarded(self, number: int, what: str, who: str) -> None:
         run = self.one(self.runs(RunState.DEAD), number)
-        caller, wanted = self.caller(self.host.model.jobs[run.job], who), self.meant(run, what)
-        self.ask("discard", caller, wanted, caller.name, None, self.host.clock.now_ms())
+        self.people.discard(run, who, self.meant(run, what))
+
+    # ── one thing in the middle of another ──────────────────────────────────────────────
+    @act(
+        name=st.sampled_from(["materialise", "materialise", "dispatch", "collect", "rescue"]),
+        calls=st.integers(1, 4),
+        what=meddling,
+        number=pick,
+        dies=seldom,
+        served=st.just(False),
+    )
+    def a_service_is_overtaken(self, name: str, calls: int, what: str, number: int, dies: bool) -> None:
+        """At the next instant at which something is due it stops behind a few calls of the store, and somebody does
+        something to what it is about; then it goes on, or its daemon dies."""
+        self.until_something_is_due()
+        if name == "dispatch":
+            self.host.serve("materialise")
+        concerned = self.concerned(name)
+        self.host.serve(name, calls)
+        self.meddle(what, self.one(concerned, number))
+        self.laws.check()
+        if dies:
+            self.host.restart()
+        else:
+            self.host.serve(name)
+
+    another_one_is_overtaken = a_service_is_overtaken
+
+    @precondition(lambda self: self.jobs())
+    @act(
+        decides=st.sampled_from(["edit", "leave out", "leave out no more", "resume"]),
+        change=changes,
+        what=st.sampled_from(["becomes due", "edit", "leave out", "pause", "remove"]),
+        number=pick,
+    )
+    def a_decision_is_overtaken(self, decides: str, change: dict[str, Any], what: str, number: int) -> None:
+        """Between somebody's look and the write the job becomes due, or somebody else does something to it."""
+        job = self.one(sorted(self.jobs(), key=lambda job: (job.next is None, not job.paused)), number)
+        match decides:
+            case "edit":
+                write = self.edit(job, "owner", change)
+            case "leave out":
+                write = self.people.leave_out(job, "owner", 2)
+            case "leave out no more":
+                write = self.people.leave_out_no_more(job, "owner")
+            case _:
+                write = self.people.resume(job, "owner", catch_up=True)
+        if what == "becomes due":
+            self.until_something_is_due(job.next)
+            self.serve_all()
+        else:
+            self.meddle(what, job)
+        self.laws.check()
+        write()
+
+    def meddle(self, what: str, job: Job) -> None:
+        people = self.people
+        match what:
+            case "pause":
+                people.pause(job, "owner")
+            case "pause its queue":
+                people.pause_queue(job.queue, self.until(MINUTE))
+            case "resume":
+                people.resume(job, "owner", catch_up=False)()
+            case "remove":
+                people.remove(job, "owner")
+            case "edit":
+                self.edit(job, "owner", {"plan": {"every_ms": 7 * MINUTE}, "limit": 1})()
+            case "edit the command":
+                self.edit(job, "owner", {"shell": "other", "overlap": Overlap.ALLOW})()
+            case "leave out":
+                people.leave_out(job, "owner", 1)()
+            case "run":
+                people.run(job, "owner")
+            case "stop":
+                for run in [run for run in self.runs() if run.job == job.id and run.state in ACTIVE]:
+                    people.stop(run, "owner", "cancel")
+
+    def concerned(self, name: str) -> list[Job]:
+        """The jobs that a service is going to do something about, before the others."""
+        now_ms, jobs = self.host.clock.now_ms(), self.host.model.jobs
+        states = {"dispatch": {RunState.SCHEDULED, RunState.READY}, "materialise": set()}.get(name, {RunState.RUNNING})
+        found = {run.job: None for run in self.runs(*states) if states and run.due <= now_ms}
+        found |= {job.id: None for job in self.jobs() if job.resuming or (job.next is not None and job.next <= now_ms)}
+        return [jobs[number] for number in found if not jobs[number].deleted] or self.jobs()
+
+    def until_something_is_due(self, at_ms: int | None = None) -> None:
+        next_ms = self.host.model.next_wake(self.host.clock.now_ms()) if at_ms is None else at_ms
+        if next_ms is not None:
+            self.host.clock.tick(max(0, next_ms - self.host.clock.now_ms()))
 
     # ── the end ──────────────────────────────────────────────
     def drain(self) -> None:
@@ -448,21 +478,6 @@ class RunMachine(RuleBasedStateMachine):
                 self.host.serve(name)
         raise AssertionError(f"{wanted} never come to rest")
 
-    def ask(self, name: str, *args: Any) -> Any:
-        """What somebody asks for; None when it is refused, as the model wanted."""
-        if isinstance(args[-1], Request):
-            self.asked.append((name, *args))
-        try:
-            return self.host.call(name, *args)
-        except CallerError:
-            return None
-
-    def do(self, what: Callable[[], Any], *, later: bool) -> None:
-        if later:
-            self.later = what
-        else:
-            what()
-
     def end(self, effort: Effort, facts: dict[str, Any], line: bytes, *, heeds: bool) -> None:
         """One that is told to stop heeds it, or ends by itself first."""
         if effort.stop is not None and heeds:
@@ -491,10 +506,6 @@ class RunMachine(RuleBasedStateMachine):
             raise _NothingThere
         return things[number % len(things)]
 
-    def caller(self, job: Job, who: str) -> Caller:
-        owner = ADA if job.owner == ADA.uid else BOB
-        return {"owner": owner, "root": ROOT, "other": BOB}[who]
-
     def until(self, length: int | None) -> int | None:
         return None if length is None else self.host.clock.now_ms() + length
 
@@ -507,22 +518,19 @@ class RunMachine(RuleBasedStateMachine):
             return DeadFilter(job_id=run.job)
         return DeadFilter(fingerprint=run.fingerprint if what == "those that failed alike" else None, limit=1000)
 
-    def add(self, owner: Caller, shape: dict[str, Any], key: str | None, *, paused: bool) -> None:
-        now_ms = self.host.clock.now_ms()
-        spec = self.spec(shape, "abcdefgh"[len(self.host.model.jobs) % 8], paused=paused)
-        first = schedule_of(spec.schedule).next_after(now_ms)
-        request = key and Request(key=key, verb="create", body_hash=repr(spec))
-        self.ask("create_job", owner, spec, first.at_ms if first else None, now_ms, request)
-
-    def spec(self, shape: dict[str, Any], name: str, **facts: Any) -> JobSpec:
+    # ── definitions that are drawn ──────────────────────────────────────────────
+    def spec(self, shape: dict[str, Any], **facts: Any) -> JobSpec:
         return JobSpec(
-            name=name,
-            schedule=self.schedule(shape["plan"], shape.get("after", 0)),
+            name="abcdefgh"[len(self.host.model.jobs) % 8],
+            schedule=self.schedule(shape.get("plan", {}), shape.get("after", 0)),
             execution=Execution(shell="true"),
-            policies=Policies(**self.mood | _of(rules_of, shape)),
-            **_of(places_of, shape),
+            policies=Policies(**self.mood | some(rules_of, shape)),
+            **some(places_of, shape),
             **facts,
         )
+
+    def command(self, shape: dict[str, Any]) -> JobSpec:
+        return self.spec({**shape, "plan": {}, "overlap": Overlap.ALLOW, "limit": None}, hidden=True)
 
     def schedule(self, plan: dict[str, Any], after: int, but: int | None = None) -> ScheduleSpec:
         now_ms, plan = self.host.clock.now_ms(), dict(plan)
@@ -536,19 +544,17 @@ class RunMachine(RuleBasedStateMachine):
             plan = {"after_job": self.one(upstream, after), "after_on": on} if upstream else {}
         return ScheduleSpec(timezone="UTC", **plan)
 
-    def changed(self, old: JobSpec, change: dict[str, Any], job: Job) -> JobSpec:
-        replace = msgspec.structs.replace
-        place = _of({**places_of, "name": None}, change)
-        new = replace(old, policies=replace(old.policies, **_of(rules_of, change)), **place)
-        if "shell" in change:
-            new = replace(new, execution=replace(new.execution, shell=f"echo {job.version}"))
-        if "plan" in change:
-            new = replace(new, schedule=self.schedule(change["plan"], change.get("after", 0), but=job.id))
-        return new
+    def edit(self, job: Job, who: str, change: dict[str, Any]) -> Write:
+        def changes(old: JobSpec) -> JobSpec:
+            new = changed(old, change, rules_of, [*places_of, "name"])
+            if "shell" in change:
+                new = msgspec.structs.replace(new, execution=Execution(shell=f"echo {job.version}"))
+            if "plan" in change:
+                schedule = self.schedule(change["plan"], change.get("after", 0), but=job.id)
+                new = msgspec.structs.replace(new, schedule=schedule)
+            return new
 
-
-def _of(fields: Iterable[str], drawn: dict[str, Any]) -> dict[str, Any]:
-    return {field: drawn[field] for field in fields if field in drawn}
+        return self.people.edit(job, who, changes)
 
 
 @pytest.fixture
