@@ -44,6 +44,19 @@ from kit.stores import counted_uids
 
 BUILD: Final = "1.0"
 SERVICES: Final = ("materialise", "dispatch", "collect", "rescue")
+#: Calls of the store behind which something else may happen, and whose they are.
+CALLS: Final = {
+    "due": "materialise",
+    "resumable": "materialise",
+    "pending": "dispatch",
+    "admit": "dispatch",
+    "claim": "dispatch",
+    "too_late": "dispatch",
+    "efforts": "collect",
+    "finish": "collect",
+    "running": "rescue",
+    "returned": "rescue",
+}
 #: Services that hold the same lock while they are stopped.
 _EXCLUSIVE: Final = {"dispatch": "rescue", "rescue": "dispatch"}
 Json = dict[str, Any]
@@ -226,27 +239,24 @@ class _Logs(LogFiles):
 
 # ── the store, watched ──────────────────────────────────────────────
 class Step:
-    """A pass of a service that can be stopped behind any of its calls of the store."""
+    """A pass of a service that can be stopped behind one of its calls of the store."""
 
     def __init__(self, pass_: Coroutine[Any, Any, Pass]) -> None:
         self.task = asyncio.get_running_loop().create_task(pass_)
-        self._left: int | None = 0
+        self._behind: str | None = None
         self._stopped = asyncio.Event()
         self._go = asyncio.Event()
 
-    async def called(self) -> None:
+    async def called(self, name: str) -> None:
         """It has made a call, and goes on when it may."""
-        if self._left is None:
-            return
-        self._left -= 1
-        if self._left <= 0:
+        if name == self._behind:
             self._go.clear()
             self._stopped.set()
             await self._go.wait()
 
-    async def go_on(self, calls: int | None) -> bool:
-        """Up to so many calls, or to its end; whether it has ended."""
-        self._left = calls
+    async def go_on(self, behind: str | None) -> bool:
+        """Until it has made this call, or to its end; whether it has ended."""
+        self._behind = behind
         self._stopped.clear()
         self._go.set()
         stopped = asyncio.get_running_loop().create_task(self._stopped.wait())
@@ -281,7 +291,7 @@ class Watched:
                 raise failure
             for step in list(self._steps.values()):
                 if step.task is asyncio.current_task():
-                    await step.called()
+                    await step.called(name)
             return answer
 
         return call
@@ -418,14 +428,14 @@ class Host:
         self._run(again())
 
     # ── services ──────────────────────────────────────────────
-    def serve(self, name: str, calls: int | None = None) -> None:
-        """A pass of a service, or the rest of one; with `calls` it stops behind so many calls of the store."""
-        self._run(self._serve(name, calls))
+    def serve(self, name: str, behind: str | None = None) -> None:
+        """A pass of a service, or the rest of one; it stops behind that call of the store if it makes it."""
+        self._run(self._serve(name, behind))
 
     def finish_steps(self) -> None:
         self._run(self._finish_steps())
 
-    async def _serve(self, name: str, calls: int | None) -> None:
+    async def _serve(self, name: str, behind: str | None) -> None:
         other = _EXCLUSIVE.get(name)
         if other in self.steps and name not in self.steps:
             await self._serve(str(other), None)
@@ -436,7 +446,7 @@ class Host:
                 await driven.service.wake.wait()
             self.steps[name] = Step(driven.service.run_once())
         step = self.steps[name]
-        if await step.go_on(calls):
+        if await step.go_on(behind):
             del self.steps[name]
             done = step.task.result()
             driven.again, driven.next_ms = done.again, done.next_ms

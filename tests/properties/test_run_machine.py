@@ -34,7 +34,7 @@ from jobctl.states import ENDED, After, Misfire, OnFailure, Overlap, RunState
 from jobctl_daemon.rows import Caller, DeadFilter
 from jobctl_daemon.store.sqlite import dead
 from kit.laws import Laws
-from kit.machine import SERVICES, Effort, Host
+from kit.machine import CALLS, SERVICES, Effort, Host
 from kit.model import ACTIVE, Job, Run
 from kit.people import ADA, BOB, ROOT, People, Write, changed, some
 
@@ -51,6 +51,7 @@ owners = st.sampled_from([ADA, BOB])
 keys = st.sampled_from([None, None, "k1", "k2"])
 mostly = st.sampled_from([True, True, True, False])
 seldom = st.sampled_from([False, False, True])
+overtaken = st.sampled_from([*sorted(CALLS), "due", "due", "resumable", "pending", "pending", "claim", "efforts"])
 meddling = st.sampled_from(
     ["pause", "pause its queue", "resume", "remove", "edit", "edit the command", "leave out", "run", "stop"]
 )
@@ -173,12 +174,10 @@ class RunMachine(RuleBasedStateMachine):
     def a_service_makes_a_pass(self, name: str) -> None:
         self.host.serve(name)
 
-    @act(name=st.sampled_from(SERVICES), calls=st.integers(1, 4), served=st.just(False))
-    def a_service_stops_half_way(self, name: str, calls: int) -> None:
-        """Behind so many calls of the store; it goes on when it is woken, or its daemon dies before that."""
-        self.host.serve(name, calls)
-
-    another_one_stops = a_service_stops_half_way
+    @act(behind=st.sampled_from(sorted(CALLS)), served=st.just(False))
+    def a_service_stops_half_way(self, behind: str) -> None:
+        """Behind a call of the store; it goes on when it is woken, or its daemon dies before that."""
+        self.host.serve(CALLS[behind], behind)
 
     @act(rounds=st.lists(st.tuples(st.lists(ends, min_size=1, max_size=3), lines), min_size=1, max_size=3))
     def everything_goes_on(self, rounds: list[tuple[list[dict[str, Any]], bytes]]) -> None:
@@ -350,28 +349,20 @@ class RunMachine(RuleBasedStateMachine):
         self.people.discard(run, who, self.meant(run, what))
 
     # ── one thing in the middle of another ──────────────────────────────────────────────
-    @act(
-        name=st.sampled_from(["materialise", "materialise", "dispatch", "collect", "rescue"]),
-        calls=st.integers(1, 4),
-        what=meddling,
-        number=pick,
-        dies=seldom,
-        served=st.just(False),
-    )
-    def a_service_is_overtaken(self, name: str, calls: int, what: str, number: int, dies: bool) -> None:
-        """At the next instant at which something is due it stops behind a few calls of the store, and somebody does
-        something to what it is about; then it goes on, or its daemon dies."""
-        self.until_something_is_due()
-        if name == "dispatch":
-            self.host.serve("materialise")
-        concerned = self.concerned(name)
-        self.host.serve(name, calls)
+    @act(behind=overtaken, what=meddling, number=pick, dies=seldom, served=st.just(False))
+    def a_service_is_overtaken(self, behind: str, what: str, number: int, dies: bool) -> None:
+        """When it has something to do it stops behind a call of the store, and somebody does something to what it is
+        about; then it goes on, or its daemon dies."""
+        self.host.finish_steps()
+        self.give_it_something_to_do(behind)
+        concerned = self.concerned(behind)
+        self.host.serve(CALLS[behind], behind)
         self.meddle(what, self.one(concerned, number))
         self.laws.check()
         if dies:
             self.host.restart()
         else:
-            self.host.serve(name)
+            self.host.serve(CALLS[behind])
 
     another_one_is_overtaken = a_service_is_overtaken
 
@@ -425,13 +416,31 @@ class RunMachine(RuleBasedStateMachine):
                 for run in [run for run in self.runs() if run.job == job.id and run.state in ACTIVE]:
                     people.stop(run, "owner", "cancel")
 
-    def concerned(self, name: str) -> list[Job]:
-        """The jobs that a service is going to do something about, before the others."""
-        now_ms, jobs = self.host.clock.now_ms(), self.host.model.jobs
-        states = {"dispatch": {RunState.SCHEDULED, RunState.READY}, "materialise": set()}.get(name, {RunState.RUNNING})
-        found = {run.job: None for run in self.runs(*states) if states and run.due <= now_ms}
-        found |= {job.id: None for job in self.jobs() if job.resuming or (job.next is not None and job.next <= now_ms)}
-        return [jobs[number] for number in found if not jobs[number].deleted] or self.jobs()
+    def give_it_something_to_do(self, behind: str) -> None:
+        match CALLS[behind]:
+            case "materialise":
+                self.until_something_is_due()
+            case "dispatch":
+                self.until_something_is_due()
+                self.host.serve("materialise")
+            case "collect":
+                for effort in self.efforts():
+                    self.end(effort, {"exit_code": 1}, b"", heeds=True)
+            case "rescue":
+                self.host.happens(self.host.runner.dies, started=False)
+
+    def concerned(self, behind: str) -> list[Job]:
+        """The jobs that the service is going to do something about, or else any."""
+        now_ms, model = self.host.clock.now_ms(), self.host.model
+        match CALLS[behind]:
+            case "materialise":
+                found = [job for job in self.jobs() if job.resuming or (job.next is not None and job.next <= now_ms)]
+            case "dispatch":
+                runs = self.runs(RunState.SCHEDULED, RunState.READY)
+                found = [model.jobs[run.job] for run in runs if run.due <= now_ms]
+            case _:
+                found = [model.jobs[run.job] for run in self.runs(RunState.RUNNING)]
+        return [job for job in found if not job.deleted] or self.jobs()
 
     def until_something_is_due(self, at_ms: int | None = None) -> None:
         next_ms = self.host.model.next_wake(self.host.clock.now_ms()) if at_ms is None else at_ms
