@@ -187,10 +187,6 @@ class RunMachine(RuleBasedStateMachine):
             for effort, facts in zip(self.efforts(), itertools.cycle(kinds), strict=False):
                 self.end(effort, facts, line, heeds=True)
 
-    #: Of everything that can happen this is the most frequent.
-    everything_goes_on_again = everything_goes_on
-    and_again = everything_goes_on
-
     @act(clean=st.booleans(), boot=st.sampled_from([False, False, True]))
     def the_daemon_is_restarted(self, clean: bool, boot: bool) -> None:
         self.host.restart(clean=clean, boot=boot)
@@ -340,8 +336,6 @@ class RunMachine(RuleBasedStateMachine):
         how = {"pace_ms": pace, "stop_on_failure": stop, "current": current, "force": force}
         self.people.replay(run, who, self.meant(run, what), key, **how)
 
-    others_are_replayed = dead_letters_are_replayed
-
     @precondition(lambda self: self.runs(RunState.DEAD))
     @act(number=pick, what=st.sampled_from(["one", "those of a job"]), who=callers)
     def dead_letters_are_discarded(self, number: int, what: str, who: str) -> None:
@@ -363,8 +357,6 @@ class RunMachine(RuleBasedStateMachine):
             self.host.restart()
         else:
             self.host.serve(CALLS[behind])
-
-    another_one_is_overtaken = a_service_is_overtaken
 
     @precondition(lambda self: self.jobs())
     @act(
@@ -564,6 +556,17 @@ class RunMachine(RuleBasedStateMachine):
             return new
 
         return self.people.edit(job, who, changes)
+
+
+#: Rules that are drawn so many times as often as the others.
+for _name, _times in {
+    "everything_goes_on": 4,
+    "a_service_is_overtaken": 6,
+    "a_decision_is_overtaken": 4,
+    "dead_letters_are_replayed": 3,
+}.items():
+    for _number in range(1, _times):
+        setattr(RunMachine, f"{_name}_{_number}", getattr(RunMachine, _name))
 
 
 @pytest.fixture
