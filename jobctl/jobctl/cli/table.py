@@ -8,6 +8,8 @@ from jobctl.cli.width import cut, width
 
 GAP: Final = "  "
 EMPTY: Final = "-"
+#: No column is cut to less, however little room there is.
+_NARROWEST: Final = 4
 
 
 class Cell(NamedTuple):
@@ -93,11 +95,12 @@ def _kept(columns: Sequence[Column], texts: Sequence[Sequence[str]], room: int) 
 def _widths(
     columns: Sequence[Column], texts: Sequence[Sequence[str]], shown: list[int], room: int | None
 ) -> dict[int, int]:
-    """Natural widths; where they do not fit, the widest shrinkable column gives first."""
+    """Natural widths; where they do not fit, the widest shrinkable column gives first, and at last the widest of all."""
     sizes = {index: _natural(columns, texts, index) for index in shown}
     over = 0 if room is None else sum(sizes.values()) + len(GAP) * (len(shown) - 1) - room
     while over > 0:
         candidates = [index for index in shown if 0 < columns[index].shrinks < sizes[index]]
+        candidates = candidates or [index for index in shown if sizes[index] > _NARROWEST]
         if not candidates:
             break
         sizes[max(candidates, key=lambda index: sizes[index])] -= 1
