@@ -1,15 +1,14 @@
 """Applies each deliberate fault alone and tells who noticed it. Ends with 1 when nobody noticed one of them."""
 
 import argparse
-import os
 import subprocess
-import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from mutants.mutants import Mutant, copy, mutants
+from mutants.mutants import Copy, Mutant, copy, mutants
 
 _NOBODY: Final = "NOBODY"
 #: Nothing that is asked takes longer: a fault that makes everything hang has been noticed.
@@ -30,7 +29,7 @@ def main() -> int:
     for mutant in wanted:
         began = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="jm") as folder:
-            by = _noticed_by(copy(mutant, Path(folder)), mutant, 0 if options.tests_only else options.seeds)
+            by = _noticed_by(copy(mutant, Path(folder)), _tests(mutant), 0 if options.tests_only else options.seeds)
         name = "(none: nobody may notice anything)" if mutant is None else mutant.name
         wrong += (by == _NOBODY) != (mutant is None)
         print(f"{name:<42} {by:<48} {time.monotonic() - began:7.0f}", flush=True)
@@ -38,18 +37,23 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def _noticed_by(project: Path, mutant: Mutant | None, seeds: int) -> str:
-    if seeds and (words := _violation(project, seeds)):
+def _tests(mutant: Mutant | None) -> Sequence[str]:
+    """Without a fault all of them must pass."""
+    return mutant.tests if mutant else sorted({tests for one in mutants() for tests in one.tests})
+
+
+def _noticed_by(copied: Copy, tests: Sequence[str], seeds: int) -> str:
+    if seeds and (words := _violation(copied, seeds)):
         return words
-    for tests in () if mutant is None else mutant.tests:
-        if _ran(project, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", tests).returncode == 1:
-            return tests
+    for file in tests:
+        if _ran(copied, "pytest", "-q", "-x", "-p", "no:cacheprovider", file).returncode == 1:
+            return file
     return _NOBODY
 
 
-def _violation(project: Path, seeds: int) -> str:
+def _violation(copied: Copy, seeds: int) -> str:
     """The simulation's own words for what is broken; none when it found nothing."""
-    ran = _ran(project, "-m", "simulation", "--seeds", str(seeds), "--brief")
+    ran = _ran(copied, "simulation", "--seeds", str(seeds), "--brief")
     if ran.returncode == 0:
         return ""
     lines = [line for line in ran.stdout.splitlines() if line.startswith("broken:")]
@@ -58,13 +62,10 @@ def _violation(project: Path, seeds: int) -> str:
     return f"simulation: {lines[0].removeprefix('broken:').strip()}"[:120]
 
 
-def _ran(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join(str(project / part) for part in ("jobctl", "daemon", "tui", "tests"))
-    environ = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+def _ran(copied: Copy, module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=project,
-        env=environ,
+        [copied.python, "-m", module, *arguments],
+        cwd=copied.project,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

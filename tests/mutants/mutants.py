@@ -1,10 +1,12 @@
 """Deliberate faults in the product: what they are, and copies of the project that have one of them."""
 
 import shutil
+import sysconfig
 import tomllib
+import venv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -41,13 +43,29 @@ def mutants() -> Iterator[Mutant]:
         yield from msgspec.convert(tomllib.load(file)["mutant"], list[Mutant])
 
 
-def copy(mutant: Mutant | None, folder: Path) -> Path:
-    """A copy of the project inside `folder`, with the fault in it, if any."""
-    place = folder / "project"
+class Copy(NamedTuple):
+    """A copy of the project, and a Python whose every process sees the copy, also one that ignores its environment."""
+
+    project: Path
+    python: Path
+
+
+def copy(mutant: Mutant | None, folder: Path) -> Copy:
+    """A copy inside `folder`, with the fault in it, if any."""
+    project = folder / "project"
     for part in _PARTS:
-        shutil.copytree(PROJECT / part, place / part, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+        shutil.copytree(PROJECT / part, project / part, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     for name in _FILES:
-        shutil.copy(PROJECT / name, place / name)
+        shutil.copy(PROJECT / name, project / name)
     if mutant is not None:
-        (place / mutant.file).write_text(mutant.text(), "utf-8")
-    return place
+        (project / mutant.file).write_text(mutant.text(), "utf-8")
+    return Copy(project, _python(folder / "env", project))
+
+
+def _python(env: Path, project: Path) -> Path:
+    """An environment with the packages of this one, but for the project: lines of a .pth file (site, "pth files")."""
+    venv.create(env, symlinks=True)
+    packages = sysconfig.get_path("purelib", vars={"base": str(env), "platbase": str(env)})
+    ours = [str(project / part) for part in ("jobctl", "daemon", "tui", "tests")]
+    Path(packages, "project.pth").write_text("\n".join([*ours, sysconfig.get_path("purelib")]) + "\n", "utf-8")
+    return env / "bin" / "python3"
