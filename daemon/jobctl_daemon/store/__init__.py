@@ -6,7 +6,7 @@ event in its own transaction; after the commit the listeners given to `listen` a
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from jobctl.model import Attempt, DeadGroup, Event, Execution, Job, JobSpec, Queue, Replayed, Run
 from jobctl_daemon.rows import (
@@ -17,6 +17,7 @@ from jobctl_daemon.rows import (
     Claim,
     ClockState,
     ClockStep,
+    Copied,
     Counts,
     Created,
     DeadFilter,
@@ -45,6 +46,15 @@ from jobctl_daemon.rows import (
 )
 
 
+class Watched(NamedTuple):
+    """One of the backend's own threads or connections."""
+
+    beats: int
+    """What it has done so far."""
+    since_ms: int | None
+    """The boot time since when something has waited for it and nothing came to its end; None: nothing waits."""
+
+
 class Store(Protocol):
     """What every backend offers."""
 
@@ -55,10 +65,25 @@ class Store(Protocol):
         """Calls `listener` on the loop with the events of each commit, in order."""
         ...
 
+    async def probe(self, now_ms: int) -> None:
+        """A real write through the writer, because somebody asks whether that works. It waits a second for locks."""
+        ...
+
+    def watched(self) -> Mapping[str, Watched]:
+        """How the threads of the backend are. Touches nothing, and never waits."""
+        ...
+
     async def meta(self) -> dict[str, str]: ...
     async def set_meta(self, values: dict[str, str]) -> None: ...
     async def take_epoch(self, node: str, now_ms: int) -> int:
         """Raises and returns the epoch: called once by each daemon that takes the store over."""
+        ...
+
+    async def copy(self, target: str) -> Copied:
+        """Writes everything, as it is at one instant, to a new file that is checked and needs nothing beside it.
+
+        Reads and writes go on meanwhile. `Conflict` while another copy is being made; what is not finished is removed.
+        """
         ...
 
     # ── the wall clock ──────────────────────────────────────────────

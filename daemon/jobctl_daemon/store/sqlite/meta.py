@@ -16,6 +16,8 @@ STOPPED: Final = "stopped_ms"
 FENCE_FLOOR: Final = "fence_floor_ms"
 #: How often the clock was set back.
 GENERATION: Final = "generation"
+#: When somebody last asked whether a write goes through.
+PROBED: Final = "probed_ms"
 #: The newest finished run that retention has seen.
 TIDIED: Final = "tidied_through"
 

@@ -18,6 +18,7 @@ from jobctl_daemon.rows import (
     Claim,
     ClockState,
     ClockStep,
+    Copied,
     Counts,
     Created,
     DeadFilter,
@@ -44,8 +45,11 @@ from jobctl_daemon.rows import (
     Unskip,
     Verdict,
 )
+from jobctl_daemon.store import Watched
 from jobctl_daemon.store.sqlite import (
     admit,
+    backup,
+    before_upgrade,
     claim,
     clock,
     counts,
@@ -76,7 +80,7 @@ from jobctl_daemon.store.sqlite import (
 )
 from jobctl_daemon.store.sqlite import attempts as claimed_attempts
 from jobctl_daemon.store.sqlite.failures import translate
-from jobctl_daemon.store.sqlite.migrate import check, migrate, shipped
+from jobctl_daemon.store.sqlite.migrate import check, migrate, schema_of, shipped
 from jobctl_daemon.store.sqlite.opening import connect_reader, connect_writer, create_private
 from jobctl_daemon.store.sqlite.thread import DatabaseThread
 from jobctl_daemon.store.sqlite.writer import Writer
@@ -98,6 +102,7 @@ class SqliteStore:
         self._turns = ready.Turns()
         self._writer = Writer(self._connect, f"{self._path}-wal")
         self._reader = DatabaseThread(lambda: connect_reader(self._path))
+        self._copies = backup.Copies(self._path)
 
     # ── life ──────────────────────────────────────────────
     async def open(self) -> None:
@@ -113,11 +118,22 @@ class SqliteStore:
 
     async def close(self) -> None:
         """What was submitted is finished first. The writer closes last, so that it is the one that checkpoints."""
+        await self._copies.close()
         await self._reader.close()
         await self._writer.close()
 
+    async def copy(self, target: str) -> Copied:
+        return await self._copies.make(Path(target))
+
     def listen(self, listener: Callable[[Sequence[Event]], None]) -> None:
         self._writer.listen(listener)
+
+    async def probe(self, now_ms: int) -> None:
+        await self._writer.probe(lambda con: meta.write(con, {meta.PROBED: str(now_ms)}))
+
+    def watched(self) -> dict[str, Watched]:
+        reader = Watched(self._reader.beats, self._reader.since_ms)
+        return {"store writer": self._writer.watched(), "store reader": reader}
 
     async def meta(self) -> dict[str, str]:
         return await self._read(meta.read)
@@ -411,8 +427,11 @@ class SqliteStore:
         known = shipped()
         check(self._path, known)
         create_private(self._path)
+        backup.discard_leftovers(self._path.parent)
         connection = connect_writer(self._path)
         try:
+            if 0 < (schema := schema_of(connection)) < len(known):
+                before_upgrade.keep(connection, self._path, schema)
             migrate(connection, self._path, known)
         except BaseException:
             connection.close()

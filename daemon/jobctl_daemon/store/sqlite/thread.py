@@ -7,13 +7,16 @@ so a whole transaction is one hop.
 import asyncio
 import sqlite3
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import aiosqlite
 
+from jobctl.clock import Clock, SystemClock
 from jobctl.errors import Unavailable
 
 T = TypeVar("T")
+#: A stuck thread is stuck in real time, whatever clock decides what is due.
+_CLOCK: Final[Clock] = SystemClock()
 
 
 class DatabaseThread:
@@ -23,6 +26,11 @@ class DatabaseThread:
         self._connect = connect
         self._thread: aiosqlite.Connection | None = None
         self._connection: sqlite3.Connection | None = None
+        # Counted by the side that does it, each by one thread alone: so there is no lock, and what waits is never lost.
+        self._posted = 0
+        self._done = 0
+        self._posted_ms = 0
+        self._done_ms = 0
 
     async def open(self) -> None:
         """Starts the thread and connects; raises what `connect` raises, and then leaves no thread behind."""
@@ -47,14 +55,38 @@ class DatabaseThread:
     def post(self, function: Callable[[sqlite3.Connection], None]) -> None:
         """Queues a function that answers nobody. It must not raise."""
         thread, connection = self._opened()
-        thread._tx.put_nowait((None, lambda: function(connection)))
+        self._post()
+        thread._tx.put_nowait((None, lambda: self._run(function, connection)))
 
     async def call(self, function: Callable[[sqlite3.Connection], T]) -> T:
         """Runs a function on the thread. A caller that is cancelled does not stop it."""
         thread, connection = self._opened()
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        thread._tx.put_nowait((future, lambda: function(connection)))
+        self._post()
+        thread._tx.put_nowait((future, lambda: self._run(function, connection)))
         return await future
+
+    @property
+    def beats(self) -> int:
+        """Functions it has run."""
+        return self._done
+
+    @property
+    def since_ms(self) -> int | None:
+        """The boot time since when something has waited for it without an end of any call; None: nothing waits."""
+        return max(self._posted_ms, self._done_ms) if self._posted != self._done else None
+
+    def _post(self) -> None:
+        if self._posted == self._done:
+            self._posted_ms = _CLOCK.boot_ms()
+        self._posted += 1
+
+    def _run(self, function: Callable[[sqlite3.Connection], T], connection: sqlite3.Connection) -> T:
+        try:
+            return function(connection)
+        finally:
+            self._done_ms = _CLOCK.boot_ms()
+            self._done += 1
 
     def _connected(self) -> sqlite3.Connection:
         self._connection = self._connect()

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from jobctl.model import Event
+from jobctl_daemon.store import Watched
 from jobctl_daemon.store.sqlite import events
 from jobctl_daemon.store.sqlite.batch import Operation, Outcome, commit
 from jobctl_daemon.store.sqlite.failures import translate
@@ -23,6 +24,7 @@ BATCH_MAX: Final = 256
 WAL_BYTES: Final = 16 << 20
 #: How long a checkpoint waits for a reader. A busy one is tried again when the log has grown as much again.
 _CHECKPOINT_MS: Final = 50
+_PROBE_MS: Final = 1_000
 
 Waiting = tuple[Operation, "asyncio.Future[Any]"]
 
@@ -70,6 +72,22 @@ class Writer:
         self._thread.post(self._drain)
         return await future
 
+    async def probe(self, write: Operation) -> None:
+        """A small write of its own, which waits no longer for locks than somebody who has asked how things are."""
+
+        def alone(connection: sqlite3.Connection) -> Outcome:
+            with busy_timeout(connection, _PROBE_MS):
+                (outcome,) = commit(connection, [write])
+            self._tend_log(connection)
+            return outcome
+
+        outcome = await self._thread.call(alone)
+        if outcome.error is not None:
+            raise outcome.error
+
+    def watched(self) -> Watched:
+        return Watched(self._thread.beats, self._thread.since_ms)
+
     def _drain(self, connection: sqlite3.Connection) -> None:
         batch = self._take()
         if not batch:
@@ -99,11 +117,13 @@ class Writer:
         return news
 
     def _deliver(self, batch: list[Waiting], outcomes: list[Outcome], news: list[Event]) -> None:
-        try:
-            for listener in self._listeners if news else ():
+        for listener in self._listeners if news else ():
+            try:
                 listener(news)
-        finally:  # a listener that fails is the loop's to report; the callers still hear of their commit
-            _answer(batch, outcomes)
+            except Exception as error:  # noqa: BLE001 - the others, and the callers, still hear of their commit
+                words = {"message": "a listener of the store failed", "exception": error}
+                batch[0][1].get_loop().call_exception_handler(words)
+        _answer(batch, outcomes)
 
     def _tend_log(self, connection: sqlite3.Connection) -> None:
         size = _size(self._wal_path)
