@@ -9,6 +9,7 @@ then looks whether the clock was set.
 import asyncio
 import ctypes
 import os
+from collections.abc import Callable
 from typing import Final
 
 from jobctl.clock import Clock
@@ -34,10 +35,14 @@ class Wake:
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
+        self.on_set: Callable[[], None] = _nothing
+        """Called by the first `set` after a wait: from then on there is work that waits."""
 
     def set(self) -> None:
         """Wakes the service now; a wake between two waits is not lost."""
-        self._event.set()
+        if not self._event.is_set():
+            self._event.set()
+            self.on_set()
 
     def is_set(self) -> bool:
         """Whether the next wait would return at once."""
@@ -103,6 +108,10 @@ class Alarm:
             self._wake.set()
         else:
             self._handle = self._loop.call_later(min(left_s, _NAP_S_MAX), self._nap)
+
+
+def _nothing() -> None:
+    return None
 
 
 _libc = ctypes.CDLL(None, use_errno=True)

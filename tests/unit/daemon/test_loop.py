@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from jobctl.clock import SystemClock
-from jobctl_daemon.health import Health, StartLag
+from jobctl_daemon.health import Health, Lag
 from jobctl_daemon.loop import Pass, drive
 from jobctl_daemon.wake import Alarm, Wake
 from kit.clock import ManualClock
@@ -93,13 +93,13 @@ def test_a_service_inside_one_pass_for_too_long_is_stalled() -> None:
     health.begin(beat)
     clock.tick(60_000)
 
-    assert health.stalled() == ["dispatch"]
+    assert health.stalled() == {"dispatch": "has been inside one pass for 60 s"}
     health.end(beat)
-    assert health.stalled() == []
+    assert health.stalled() == {}
 
 
 def test_start_lag_keeps_its_maximum_and_bounds_its_quantiles() -> None:
-    lag = StartLag()
+    lag = Lag()
     for value in [*[3] * 98, 40, 900]:
         lag.add(value)
 
