@@ -36,6 +36,8 @@ class RealDaemon:
         self.environ = {**os.environ, "JOBCTL_HOME": str(home)}
         self.program = ["-m", "jobctl_daemon"]
         """What Python runs: a test may put a daemon with a fault in its place."""
+        self.within: Callable[[list[str]], list[str]] = list
+        """What is really started for a command: a test may put its daemon elsewhere, or under another user."""
         self.process: subprocess.Popen[bytes] | None = None
         self._runners: set[int] = set()
 
@@ -51,7 +53,7 @@ class RealDaemon:
         self.home.mkdir(exist_ok=True)
         with (self.home / "jobd.out").open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, *self.program, "--foreground"],
+                self.within([sys.executable, *self.program, "--foreground"]),
                 env=self.environ,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
