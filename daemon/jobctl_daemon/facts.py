@@ -6,6 +6,7 @@ from typing import Any
 from jobctl.clock import Clock
 from jobctl_daemon.api.context import ClockReport, ClockStep, Downtime, HealthReport, ServiceBeat, StartLag, StopMode
 from jobctl_daemon.decide.adoption import attempt_id
+from jobctl_daemon.execution import told
 from jobctl_daemon.execution.pool import RunnerPool
 from jobctl_daemon.health import Health
 from jobctl_daemon.services.clock import Timekeeper
@@ -21,21 +22,11 @@ class ExecutionDesk:
     async def stop(self, run_id: int, fence: int, mode: StopMode, grace_ms: int) -> None:
         self._pool.stop(attempt_id(run_id, fence), mode, grace_ms)
 
+    async def look(self) -> None:
+        await self._pool.look()
+
     def runners(self) -> list[dict[str, Any]]:
-        running: dict[int, int] = {}
-        for flight in self._pool.flights.values():
-            running[id(flight.link)] = running.get(id(flight.link), 0) + 1
-        return [
-            {
-                "instance": instance,
-                "pid": link.hello.pid,
-                "version": link.hello.version,
-                "running": running.get(id(link), 0),
-                "kill_by": link.hello.kill_by,
-                "draining": link.draining,
-            }
-            for instance, link in sorted(self._pool.links.items())
-        ]
+        return told.rows(self._pool)
 
 
 class HealthDesk:
@@ -53,10 +44,11 @@ class HealthDesk:
     def snapshot(self) -> HealthReport:
         failing = [f"{name} fails: {beat.error}" for name, beat in self._health.services.items() if beat.error]
         stalled = [f"the service {name} is stalled" for name in self._health.stalled()]
-        silent = [f"the runner {name} does not answer" for name, link in self._pool.links.items() if link.silent]
+        silent = told.troubles(self._pool)
+        unstartable = told.without_runner(self._pool)
         return HealthReport(
             stopping=self.stopping,
-            unready=next(iter([*failing, *stalled]), None),
+            unready=next(iter([*failing, *stalled]), unstartable),
             services=self._services(),
             start_lag=self._start_lag(),
             warnings=[*self._health.warnings.values(), *failing, *stalled, *silent],

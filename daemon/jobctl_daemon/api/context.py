@@ -23,8 +23,12 @@ class Execution(Protocol):
         """
         ...
 
+    async def look(self) -> None:
+        """Asks the runners for a sign of life; returns soon, also when one gives none."""
+        ...
+
     def runners(self) -> list[dict[str, Any]]:
-        """One object each: instance, pid, version, running, kill_by, draining."""
+        """One object each: instance, pid, version, protocol, running, kill_by, draining, silent_s."""
         ...
 
 

@@ -20,6 +20,7 @@ async def status(call: Call) -> StreamResponse:
     call.query(NoQuery)
     now_ms = call.now_ms
     store = call.services.store
+    await call.services.execution.look()
     counts, pause = await store.counts(call.caller, now_ms), await store.daemon_pause()
     paused = daemon_as_queue(pause, counts, call.services.settings.slots) if pause else None
     return answer(

@@ -17,21 +17,29 @@ class Plan:
     unclaimed: tuple[Running, ...]
     lost: tuple[Running, ...]
     stops: tuple[Running, ...]
+    unjudged: tuple[Running, ...] = ()
+    """Unknown to those runners that have been heard; there are others."""
 
 
-def plan(claimed: Iterable[Running], held: Mapping[str, str], boot_id: str) -> Plan:
-    """`held` maps attempt ids to the runners' word for them: starting, running or ended."""
-    unclaimed, lost, stops = [], [], []
+def plan(claimed: Iterable[Running], held: Mapping[str, str], boot_id: str, *, complete: bool = True) -> Plan:
+    """`held` maps attempt ids to the runners' word for them: starting, running or ended.
+
+    `complete` says that every living runner has told what it holds, and that what dead ones left was looked for. Else
+    one of them may hold any attempt, and of those nobody knows nothing is said.
+    """
+    unclaimed, lost, stops, unjudged = [], [], [], []
     for run in claimed:
         attempt = attempt_id(run.run_id, run.fence)
         if attempt in held:
             if run.stop_wanted and held[attempt] != "ended":
                 stops.append(run)
+        elif not complete:
+            unjudged.append(run)
         elif run.boot_id != boot_id:  # it may have been started: a power cut loses the records as well
             lost.append(run)
         else:
             unclaimed.append(run)
-    return Plan(tuple(unclaimed), tuple(lost), tuple(stops))
+    return Plan(tuple(unclaimed), tuple(lost), tuple(stops), tuple(unjudged))
 
 
 def in_order(claims: Sequence[Claim]) -> Sequence[Claim]:

@@ -1,6 +1,9 @@
 """The runners that answer, what each of them holds, and where the next start goes."""
 
 import asyncio
+import contextlib
+import heapq
+import os
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -9,26 +12,52 @@ from typing import Any
 import structlog
 
 from jobctl.clock import Clock
+from jobctl.errors import Unreachable
 from jobctl_daemon.decide.adoption import attempt_id
-from jobctl_daemon.execution.link import Link
+from jobctl_daemon.decide.outcome import Result
+from jobctl_daemon.execution.link import Foreign, Link
+from jobctl_daemon.execution.reaching import reachable
 from jobctl_daemon.execution.reports import Draining, Ended, Held, Refused, Report, Rescanned, Started, parse
+
+#: Starts that a runner has been sent and not answered. What waits behind a slow exec is bounded by it; a runner makes
+#: four between two looks at its messages, and this many keep it busy meanwhile.
+_WINDOW = 4
+#: For status: how long a runner has for a sign of life.
+_LOOK_S = 0.3
+#: After its last instant by its timeout and grace, before somebody asks what has become of a command.
+_OVERDUE_MS = 1_000
+_STOPPED_BY = {"cancel": "cancelled", "kill": "killed"}
 
 
 @dataclass(slots=True)
 class Flight:
     """An attempt that a runner has, from the start message to the acknowledged result."""
 
-    link: Link
+    link: Link | None
+    """None while its start waits for a runner that has room."""
     due_ms: int | None = None
     """None for one whose start lag is not measured: started by an earlier daemon, or late on purpose."""
     started: bool = False
     ended: bool = False
+    stop_asked: bool = False
+    overdue: bool = False
+    """Its timeout and its grace are over, and nothing has been heard of its end."""
 
     def answered(self) -> None:
         """The runner has dealt with the start."""
         if not self.started:
             self.started = True
-            self.link.start_answered()
+            if self.link is not None:
+                self.link.start_answered()
+
+
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """A living runner whose protocol is not spoken here."""
+
+    version: str
+    protocol: str
+    pid: int | None
 
 
 class RunnerPool:
@@ -40,10 +69,22 @@ class RunnerPool:
         self._on_lost = on_lost
         self._reports: deque[Report] = deque()
         self.links: dict[str, Link] = {}
+        self.mute: dict[str, Link] = {}
+        """Runners that took the connection and have not told yet what they hold."""
+        self.strangers: dict[str, Stranger] = {}
+        self.locked: frozenset[str] = frozenset()
+        """Runners that live and take no connection: starting, ending, or stopped for long."""
+        self.unjudged = 0
+        """Claims nobody knows, of which nothing can be said before every runner has been heard."""
         self.flights: dict[str, Flight] = {}
         self.losses = 0
         """Connections lost so far: what was known of the runners before one of them went is no longer whole."""
         self._stops: dict[str, dict[str, Any]] = {}
+        self._build = ""
+        self._outbox: deque[dict[str, Any]] = deque()
+        self._ends: list[tuple[int, str]] = []
+        self._alarm: asyncio.TimerHandle | None = None
+        self._watched: list[int] = []
         self.handing_over = asyncio.Lock()
         """Held from a claim's commit to its start message: in between nobody may judge the claim unknown."""
 
@@ -51,43 +92,100 @@ class RunnerPool:
     async def connect(self, path: str, build: str) -> Link:
         """Connects to one runner and waits until it has told what it holds.
 
-        OSError when nobody listens, `Unreachable` when the one who does falls silent.
+        OSError when nobody listens, `Foreign` when it speaks otherwise, `Unreachable` when it goes or says nothing: in
+        that case it is kept, in `mute`, and is one of `links` once it has spoken.
         """
+        instance = os.path.basename(path).removesuffix(".sock")
         loop = asyncio.get_running_loop()
-        _, link = await loop.create_unix_connection(lambda: Link(self._lines, self._lost), path)
+        with reachable(path) as short:
+            _, link = await loop.create_unix_connection(lambda: Link(self._lines, self._lost, self._silent), short)
+        self.mute[instance] = link
         try:
-            hello = await link.greet(build)
+            await link.greet(build)
             await link.until(link.listed)
+        except Foreign as stranger:
+            self._keep_away(instance, stranger)
+            raise
+        except Unreachable:
+            raise
         except BaseException:
             link.close()
             raise
-        self.links[hello.instance] = link
-        if hello.version != build:
-            link.drain()
         return link
+
+    def _keep_away(self, instance: str, stranger: Foreign) -> None:
+        """Nothing is asked of it; when it is gone, its commands are another's."""
+        self.mute.pop(instance, None)
+        try:
+            gone = os.pidfd_open(stranger.pid or 0)
+        except (OSError, ValueError):
+            self._on_lost()
+            return
+        self.strangers[instance] = Stranger(stranger.version, stranger.protocol, stranger.pid)
+        structlog.get_logger().warning("runner.foreign", instance=instance, protocol=stranger.protocol)
+        self._watched.append(gone)
+        asyncio.get_running_loop().add_reader(gone, self._stranger_gone, gone, instance)
+
+    def _stranger_gone(self, gone: int, instance: str) -> None:
+        asyncio.get_running_loop().remove_reader(gone)
+        self._watched.remove(gone)
+        os.close(gone)
+        self.strangers.pop(instance, None)
+        self.losses += 1
+        self._on_lost()
 
     def takers(self, build: str) -> list[Link]:
         """The runners that take new work."""
         able = [link for link in self.links.values() if link.hello.version == build and not link.draining]
         return [link for link in able if not link.silent] or able
 
+    def unheard(self) -> list[str]:
+        """Living runners of which it is not known what they hold."""
+        looking = [name for name, link in self.links.items() if not link.rescanned.is_set()]
+        return sorted({*self.mute, *self.strangers, *self.locked, *looking})
+
     def close(self) -> None:
         """Lets go of the runners; their commands go on."""
-        for link in list(self.links.values()):
+        for link in [*self.links.values(), *self.mute.values()]:
             link.close()
         self.links.clear()
+        self.mute.clear()
+        if self._alarm is not None:
+            self._alarm.cancel()
+        for descriptor in self._watched:
+            asyncio.get_running_loop().remove_reader(descriptor)
+            os.close(descriptor)
+        self._watched.clear()
+
+    async def look(self) -> None:
+        """Asks every runner for a sign of life; returns soon, also when one gives none."""
+        links = [link for link in self.links.values() if not link.silent]
+        for link in links:
+            link.ping()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK_S):
+                for link in links:
+                    await link.word.wait()
 
     # ── attempts ─────────────────────────────────────────────────
     def start(self, message: dict[str, Any], due_ms: int | None, build: str) -> None:
-        """Hands an attempt to the runner with the fewest starts under way."""
-        link = min(self.takers(build), key=lambda taker: taker.starting)
-        link.expect_start()
-        attempt = message["id"]
-        self.flights[attempt] = Flight(link, due_ms)
-        link.send(message)
-        stop = self._stops.pop(attempt, None)
-        if stop is not None:
-            link.send(stop)
+        """Hands an attempt to the runner with the fewest starts under way, as soon as one has room."""
+        self._build = build
+        self.flights[message["id"]] = Flight(None, due_ms)
+        self._outbox.append(message)
+        self._send_some()
+
+    def _send_some(self) -> None:
+        while self._outbox:
+            able = [link for link in self.takers(self._build) if link.starting < _WINDOW]
+            if not able:
+                return
+            message = self._outbox.popleft()
+            attempt = message["id"]
+            link = self.flights[attempt].link = min(able, key=lambda taker: taker.starting)
+            link.start(message)
+            if stop := self._stops.pop(attempt, None):
+                self._ask_stop(attempt, stop)
 
     def stop(self, attempt: str, mode: str, grace_ms: int | None) -> None:
         """TERM, grace, KILL ("cancel") or KILL now ("kill"); remembered when the start is still on its way."""
@@ -97,8 +195,31 @@ class RunnerPool:
         flight = self.flights.get(attempt)
         if flight is None:
             self._stops[attempt] = message
+        elif flight.link is None:
+            self._withdraw(attempt, mode)
         else:
-            flight.link.send(message)
+            self._ask_stop(attempt, message)
+
+    def _ask_stop(self, attempt: str, message: dict[str, Any]) -> None:
+        flight = self.flights[attempt]
+        assert flight.link is not None
+        flight.stop_asked = True
+        flight.link.ask(message)
+
+    def _withdraw(self, attempt: str, mode: str) -> None:
+        """What no runner has been sent ends here."""
+        message = next(each for each in self._outbox if each["id"] == attempt)
+        self._outbox.remove(message)
+        self.flights[attempt].ended = True
+        result = Result(
+            run_id=message["run_id"],
+            fence=message["fence"],
+            ended_ms=self._clock.now_ms(),
+            cause=_STOPPED_BY[mode],
+            detail="was not started",
+        )
+        self._reports.append(Ended(result))
+        self._on_reports()
 
     def settle(self, attempts: Iterable[str]) -> None:
         """The store has the results: the runners may forget them, and their slots are free."""
@@ -108,9 +229,11 @@ class RunnerPool:
             self._stops.pop(attempt, None)
             if flight is not None:
                 flight.answered()
-                by_link.setdefault(flight.link, []).append(attempt)
+                if flight.link is not None:
+                    by_link.setdefault(flight.link, []).append(attempt)
         for link, ids in by_link.items():
             link.send({"op": "ack", "ids": ids})
+        self._send_some()
 
     def take(self) -> list[Report]:
         """Everything reported since the last call."""
@@ -126,7 +249,6 @@ class RunnerPool:
     # ── what the runners say ─────────────────────────────────────
     def _lines(self, link: Link, lines: list[bytes]) -> None:
         now_ms = self._clock.now_ms()
-        link.silent = False
         try:
             reports = [report for line in lines for report in parse(line, now_ms)]
         except (ValueError, KeyError, TypeError) as error:
@@ -136,33 +258,93 @@ class RunnerPool:
         for report in reports:
             self._note(link, report)
         self._reports.extend(report for report in reports if isinstance(report, Started | Ended | Refused))
+        self._send_some()
         self._on_reports()
 
     def _note(self, link: Link, report: Report) -> None:
         if isinstance(report, Held):
             for attempt in report.attempts:
                 self.flights.setdefault(attempt, Flight(link, None, started=True))
-            link.listed.set()
+            self._known(link)
         elif isinstance(report, Draining):
             link.draining = True
             self._on_lost()
         elif isinstance(report, Rescanned):
-            link.rescanned.set()
+            self._looked(link, report)
         elif not isinstance(report, Refused):
             self._note_attempt(link, report)
 
+    def _known(self, link: Link) -> None:
+        """It has told what it holds. Somebody may have given up waiting for that."""
+        instance = link.hello.instance
+        self.links[instance] = link
+        if self.mute.pop(instance, None) is not None and not link.ours:
+            link.drain()
+        link.listed.set()
+        if not link.awaited:
+            self._on_lost()
+
+    def _looked(self, link: Link, report: Rescanned) -> None:
+        link.rescan_busy = report.busy
+        link.rescanned.set()
+        if not link.awaited:
+            self._on_lost()
+
     def _note_attempt(self, link: Link, report: Started | Ended) -> None:
         facts = report if isinstance(report, Started) else report.result
-        flight = self.flights.setdefault(attempt_id(facts.run_id, facts.fence), Flight(link, None, started=True))
+        attempt = attempt_id(facts.run_id, facts.fence)
+        flight = self.flights.setdefault(attempt, Flight(link, None, started=True))
         flight.answered()
         flight.ended = flight.ended or isinstance(report, Ended)
+        if isinstance(report, Started) and report.ends_boot_ms is not None:
+            heapq.heappush(self._ends, (report.ends_boot_ms + _OVERDUE_MS, attempt))
+            self._set_alarm()
 
     def _lost(self, link: Link) -> None:
         self.losses += 1
-        for instance, known in list(self.links.items()):
-            if known is link:
-                del self.links[instance]
+        for known in (self.links, self.mute):
+            for instance in [name for name, one in known.items() if one is link]:
+                del known[instance]
         for attempt, flight in list(self.flights.items()):
             if flight.link is link:
                 del self.flights[attempt]
+        if self._outbox and not self.takers(self._build):
+            self._give_back_unsent()
         self._on_lost()
+
+    def _give_back_unsent(self) -> None:
+        """Nobody is left who could start them."""
+        refused = [Refused(message["run_id"], message["fence"], "there is no runner") for message in self._outbox]
+        self._outbox.clear()
+        self._reports.extend(refused)
+        self._on_reports()
+
+    def _silent(self, link: Link) -> None:
+        """One has fallen silent, or speaks again: there may be too few that work, or too many."""
+        if not link.lost:
+            self._send_some()
+            self._on_lost()
+
+    # ── timeouts ─────────────────────────────────────────────────
+    def _set_alarm(self) -> None:
+        """At the next instant at which a command must have ended, its runner is asked whether it is there."""
+        if len(self._ends) > 2 * len(self.flights) + 64:
+            self._ends = [entry for entry in self._ends if entry[1] in self.flights]
+            heapq.heapify(self._ends)
+        while self._ends and self._ends[0][1] not in self.flights:
+            heapq.heappop(self._ends)
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if self._ends:
+            wait_s = max(0, self._ends[0][0] - self._clock.boot_ms()) / 1000
+            self._alarm = asyncio.get_running_loop().call_later(wait_s, self._ask_overdue)
+
+    def _ask_overdue(self) -> None:
+        self._alarm = None
+        while self._ends and self._ends[0][0] <= self._clock.boot_ms():
+            flight = self.flights.get(heapq.heappop(self._ends)[1])
+            if flight is not None and not flight.ended and flight.link is not None:
+                flight.overdue = True
+                flight.link.ping()
+        self._set_alarm()

@@ -19,6 +19,8 @@ class Started:
     pid: int
     pid_start: int
     started_ms: int
+    ends_boot_ms: int | None = None
+    """When its timeout and its grace are over, in ms since boot; None: never, or a runner that does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,9 @@ class Draining:
 
 @dataclass(frozen=True, slots=True)
 class Rescanned:
-    """The runner has looked for what dead runners left, and has reported it."""
+    """The runner has looked for what dead runners left, and has reported it; `busy`: another one was looking."""
+
+    busy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ def parse(line: bytes, now_ms: int) -> list[Report]:
     if "draining" in message:
         return [Draining()]
     if "rescanned" in message:
-        return [Rescanned()]
+        return [Rescanned(bool(message["rescanned"].get("busy")))]
     return []
 
 
@@ -89,7 +93,7 @@ def _listed(entries: list[Message], now_ms: int) -> list[Report]:
 
 def _started(entry: Message) -> Started:
     run_id, fence = _ids(entry["id"])
-    return Started(run_id, fence, entry["pid"], entry["pid_start"], entry["started_at"])
+    return Started(run_id, fence, entry["pid"], entry["pid_start"], entry["started_at"], entry.get("ends_boot_ms"))
 
 
 def _ended(entry: Message, now_ms: int) -> Report:

@@ -32,6 +32,7 @@ def start_message(claim: Claim, host: Host, user: User, log: str) -> dict[str, A
         "run_id": claim.run_id,
         "fence": claim.fence,
         "attempt": claim.attempt,
+        "returned": claim.returns,
         "key": run_key(claim),
         "argv": _argv(claim),
         "env": environment(claim, host, user),

@@ -16,6 +16,8 @@ _START_S = 20.0
 #: Said by the units: runners are units too, started by this manager. One forked by jobd would share its sandbox.
 _MANAGERS = {"system": ("systemctl",), "user": ("systemctl", "--user")}
 _MANAGER_PLACES = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
+#: Of the daemon's environment, what a runner that it forks has to know.
+_TOLD = ("JOBCTL_NO_CGROUP",)
 
 
 class Runners:
@@ -28,59 +30,70 @@ class Runners:
         self._manager = _MANAGERS.get(os.environ.get("JOBCTL_RUNNER_UNIT", ""))
         self.count = count
 
-    async def ensure(self) -> None:
-        """Connects to every runner that listens and starts the missing ones; raises when one cannot be had."""
+    async def ensure(self) -> DaemonError | None:
+        """Connects to every runner that listens and starts the missing ones; what stood in the way of one of them.
+
+        A runner that does not answer keeps its commands and nobody waits for it: another one works in its stead.
+        """
         wanted = self._wanted()
-        missing = [name for name in wanted if name not in self._pool.links]
+        missing = [name for name in wanted if not self._is_known(name)]
         found = await asyncio.gather(*(self._connected(name) for name in missing))
         absent = [name for name, here in zip(missing, found, strict=True) if not here]
-        await asyncio.gather(*(self._start(name) for name in absent))
+        troubles = await asyncio.gather(*(self._started(name) for name in absent))
         await asyncio.gather(*(self._drain(name) for name in self._listening() if name not in self._wanted()))
-        self._hear_all()
+        self._pool.locked = frozenset(name for name in self._locked() if not self._is_known(name))
+        return next((trouble for trouble in troubles if trouble is not None), None)
 
-    def _hear_all(self) -> None:
-        """A runner that lives and does not answer may hold any attempt: nothing can be said of those nobody knows."""
-        for path in glob.glob(os.path.join(glob.escape(self._state_dir), "runner", "*.lock")):
-            instance = os.path.basename(path).removesuffix(".lock")
-            if instance not in self._pool.links and _is_held(path):
-                raise Unavailable(f"the runner {instance} lives and does not answer", self._hint(instance))
+    def _is_known(self, name: str) -> bool:
+        return name in self._pool.links or name in self._pool.mute or name in self._pool.strangers
+
+    def _locked(self) -> list[str]:
+        """A runner holds its lock for life, whether it takes a connection or not."""
+        locks = glob.glob(os.path.join(glob.escape(self._state_dir), "runner", "*.lock"))
+        return [os.path.basename(path).removesuffix(".lock") for path in locks if _is_held(path)]
 
     def _wanted(self) -> list[str]:
-        """The names of the runners that take work: one that drains keeps its name until it ends."""
+        """The names of the runners that take work: one that drains, or is silent, keeps its name all the while."""
         names = (f"{self._build}-{number}" for number in itertools.count(1))
-        busy = (name for name in names if not self._drains(name))
-        return list(itertools.islice(busy, self.count))
+        able = (name for name in names if not self._is_out(name))
+        return list(itertools.islice(able, self.count))
 
-    def _drains(self, name: str) -> bool:
-        link = self._pool.links.get(name)
-        return link is not None and link.draining
+    def _is_out(self, name: str) -> bool:
+        link = self._pool.links.get(name) or self._pool.mute.get(name)
+        return name in self._pool.strangers or (link is not None and (link.draining or link.silent))
 
     def _listening(self) -> list[str]:
         sockets = glob.glob(os.path.join(glob.escape(self._state_dir), "runner", "*.sock"))
         return [os.path.basename(path).removesuffix(".sock") for path in sockets]
 
     async def _connected(self, instance: str) -> bool:
+        """Whether there is one, answering or not."""
         try:
             await self._pool.connect(self._socket(instance), self._build)
         except OSError:
             return False
+        except DaemonError:
+            return self._is_known(instance)
         return True
 
     async def _drain(self, instance: str) -> None:
+        """Of one that is not wanted: it is heard, and told to end. One of another build is told so by the pool."""
+        if not self._is_known(instance):
+            await self._connected(instance)
         link = self._pool.links.get(instance)
-        if link is None:
-            try:
-                link = await self._pool.connect(self._socket(instance), self._build)
-            except (OSError, DaemonError):
-                return  # nobody there any more: its records are found by the others
-        if not link.draining:
+        if link is not None and not (link.draining or link.silent):
             link.drain()
 
-    async def _start(self, instance: str) -> None:
-        words = await self._ran(instance, self._command(instance))
-        if not await self._connected(instance):
-            raise Unavailable(f"the runner {instance} could not be started: {words}", self._hint(instance))
+    async def _started(self, instance: str) -> DaemonError | None:
+        try:
+            status, words = await self._ran(instance, self._command(instance))
+            if not await self._connected(instance):
+                why = words or f"its starter ended with {status} and without a word"
+                raise Unavailable(f"the runner {instance} could not be started: {why}", self._hint(instance))
+        except DaemonError as error:
+            return error
         structlog.get_logger().info("runner.started", instance=instance)
+        return None
 
     def _command(self, instance: str) -> list[str]:
         if self._manager is not None:
@@ -88,11 +101,12 @@ class Runners:
         command = [sys.executable, "-I", "-m", "jobctl_daemon.runner", "--state", self._state_dir]
         return [*command, "--instance", instance, "--program-version", self._build]
 
-    async def _ran(self, instance: str, command: list[str]) -> str:
-        """What it said, once it has ended: then the runner listens, or will not."""
-        environ = {"PATH": os.defpath, "LANG": "C.UTF-8"}
-        if self._manager is not None:
-            environ |= {name: os.environ[name] for name in _MANAGER_PLACES if name in os.environ}
+    async def _ran(self, instance: str, command: list[str]) -> tuple[int | None, str]:
+        """How it ended and what it said: then the runner listens, or will not."""
+        names = _TOLD if self._manager is None else _MANAGER_PLACES
+        environ = {"PATH": os.defpath, "LANG": "C.UTF-8"} | {
+            name: os.environ[name] for name in names if name in os.environ
+        }
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
@@ -112,7 +126,7 @@ class Runners:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-        return words.decode("utf-8", "replace").strip()
+        return process.returncode, words.decode("utf-8", "replace").strip()
 
     def _hint(self, instance: str) -> str:
         if self._manager is None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 
 from .attempt import Attempt
-from .clock import wall_ms
+from .clock import boot_s, wall_ms
 from .identity import Stat
 from .lock import is_held
 from .output import Output
@@ -19,14 +20,37 @@ if TYPE_CHECKING:
     from typing import Any
 
 _GRACE_MS = 10_000
+_PATIENCE_S = 5.0
+_NAP_S = 0.01
 
 
-def adopt(supervisor: Supervisor, directory: str) -> int:
-    """Take over all attempts no living runner holds; return how many. Two runners never take the same."""
+class Busy(OSError):
+    """Another runner is looking for what the dead left, and does not come to an end."""
+
+
+def adopt_at_start(supervisor: Supervisor, directory: str) -> None:
+    """Take over what is there, before anybody is answered: records of a dead runner of our name are found by us alone.
+
+    Raises Busy when another runner does not let us look. It is stopped, then; else a look takes milliseconds.
+    """
+    deadline = boot_s() + _PATIENCE_S
+    while adopt(supervisor, directory) is None:
+        if boot_s() > deadline:
+            raise Busy("another runner, which may be stopped, is looking for what dead ones left")
+        time.sleep(_NAP_S)
+
+
+def adopt(supervisor: Supervisor, directory: str) -> int | None:
+    """Take over all attempts no living runner holds; return how many. Two runners never take the same.
+
+    None: another runner is at it. It is not waited for: one that is stopped just then would stop all others.
+    """
     claim = os.open(f"{supervisor.records.directory}/.adopt", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(claim, fcntl.LOCK_EX)
+        fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return _adopt_all(supervisor, directory)
+    except BlockingIOError:
+        return None
     finally:
         os.close(claim)
 

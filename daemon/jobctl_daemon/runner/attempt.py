@@ -80,6 +80,12 @@ class Attempt:
             return None
         return self.started_boot + self.timeout_ms / 1000
 
+    @property
+    def ends_boot_ms(self) -> int | None:
+        """Return when both timeout and grace are over, in ms since boot: then nothing of it should be left."""
+        overdue_at = self.overdue_at
+        return None if overdue_at is None else round(overdue_at * 1000) + self.grace_ms
+
     def intent(self, instance: str, boot_id: str) -> bytes:
         """Return the record that says: this will be started. No argv, no environment: they may hold secrets."""
         return dumps({
@@ -122,6 +128,7 @@ class Attempt:
             "pid": self.pid,
             "pid_start": self.pid_start,
             "started_at": self.started_at,
+            "ends_boot_ms": self.ends_boot_ms,
             "adopted": self.adopted,
             "cause": self.cause,
             "log_size": self.output.size(),

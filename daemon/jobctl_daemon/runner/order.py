@@ -36,7 +36,7 @@ class Order:
 
     __slots__ = (
         "argv", "attempt", "cwd", "env", "env_file", "fence", "grace_ms", "id", "key", "log", "log_max", "nice",
-        "run_id", "stdin_bytes", "stdin_file", "timeout_ms", "umask", "user",
+        "returned", "run_id", "stdin_bytes", "stdin_file", "timeout_ms", "umask", "user",
     )  # fmt: skip
 
     def __init__(self, message: dict[str, Any]) -> None:
@@ -47,6 +47,7 @@ class Order:
         if message.get("id") != self.id:
             raise Invalid(f"id is not {self.id}")
         self.attempt = _number(message, "attempt", 0)
+        self.returned = _number(message, "returned", 0, default=0)
         self.key = _bytes(message.get("key"), "key")
         argv = message.get("argv")
         if not isinstance(argv, list) or not argv:

@@ -43,7 +43,7 @@ class Runner:
             boot_id=identity.boot_id(),
         )
         self._listen_to_signals()
-        adopt.adopt(self._supervisor, directory)
+        adopt.adopt_at_start(self._supervisor, directory)
         self._server.serve()
         self._loop.turns.append(self._consider_ending)
 

@@ -150,7 +150,7 @@ class Server:
 
     def _rescan(self, connection: Connection, _: dict[str, Any]) -> None:
         count = adopt(self.supervisor, self._directory)
-        connection.say(message("rescanned", {"adopted": count}))
+        connection.say(message("rescanned", {"adopted": count or 0, "busy": count is None}))
 
     def _ping(self, connection: Connection, _: dict[str, Any]) -> None:
         connection.say(message("pong", {}))

@@ -106,7 +106,7 @@ class Supervisor:
             raise Refused(f"attempt {other.id} of this run is alive")
         if self.records.exists(order.id):
             raise Refused("records of this attempt exist: rescan")
-        if order.attempt > 1:
+        if order.attempt > 1 or order.returned:
             self._clear_run(order.key, order.run_id)
         attempt = Attempt.of_order(order)
         self.attempts[attempt.id] = self._alive[attempt.run_id] = attempt
@@ -200,6 +200,7 @@ class Supervisor:
             "pid": attempt.pid,
             "pid_start": attempt.pid_start,
             "started_at": attempt.started_at,
+            "ends_boot_ms": attempt.ends_boot_ms,
         }))  # fmt: skip
 
     def _fail(self, attempt: Attempt, error: SpawnError) -> None:

@@ -67,7 +67,7 @@ class Collect:
             attempt = attempt_id(report.run_id, report.fence)
             flight = self._pool.flights.get(attempt)
             self._measure(attempt, report.started_ms)
-            if flight is not None and not flight.ended:
+            if flight is not None and flight.link is not None and not flight.ended:
                 rows.append(_started_row(report, flight.link.hello.instance))
         if rows:
             await self._store.started(rows)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from jobctl.clock import Clock
+from jobctl.errors import Unreachable
 from jobctl_daemon.decide import adoption
 from jobctl_daemon.decide.outcome import Result
 from jobctl_daemon.execution.pool import RunnerPool
@@ -17,6 +18,7 @@ from jobctl_daemon.wake import Wake
 
 #: Claims of one run that may come back because their daemon died: then it is the run that kills it.
 _RETURNS_MOST = 5
+_LOOK_AGAIN_MS = 1_000
 
 
 class Rescue:
@@ -49,20 +51,45 @@ class Rescue:
 
     async def run_once(self) -> Pass:
         losses = self._pool.losses
-        await self._runners.ensure()
-        for link in list(self._pool.links.values())[:1]:
-            await link.rescan()
+        trouble = await self._runners.ensure()
+        looked = await self._look_for_orphans()
         async with self._pool.handing_over:
             claimed = await self._store.running()
             if self._pool.losses != losses:
                 return Pass(again=True)  # what is held is known only when no runner went meanwhile
-            plan = adoption.plan(claimed, self._pool.held(), self._boot_id)
+            complete = looked and not self._pool.unheard()
+            plan = adoption.plan(claimed, self._pool.held(), self._boot_id, complete=complete)
+            self._pool.unjudged = len(plan.unjudged)
             await self._give_back(plan.unclaimed)
             await self._lose(plan.lost)
         for run in plan.stops:
             self._pool.stop(adoption.attempt_id(run.run_id, run.fence), run.stop_wanted or "cancel", None)
         self._on_ready()
-        return Pass(did=len(plan.unclaimed) + len(plan.lost))
+        if trouble is not None:
+            raise trouble
+        return Pass(did=len(plan.unclaimed) + len(plan.lost), next_ms=self._next_ms(looked))
+
+    def _next_ms(self, looked: bool) -> int | None:
+        """A runner that cannot be heard, or was not the only one to look, tells nobody when that is over."""
+        if not looked or self._pool.locked:
+            return self._clock.now_ms() + _LOOK_AGAIN_MS
+        return None
+
+    async def _look_for_orphans(self) -> bool:
+        """Has one runner take over what dead ones left; whether one has.
+
+        One that was asked and has not answered counts as unheard: it may have taken something over by now.
+        """
+        for link in sorted(self._pool.links.values(), key=lambda link: link.draining):
+            if link.silent:
+                continue
+            try:
+                await link.rescan()
+            except Unreachable:
+                continue
+            if not link.rescan_busy:
+                return True
+        return False
 
     async def _give_back(self, runs: tuple[Running, ...]) -> None:
         if not runs:

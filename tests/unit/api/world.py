@@ -36,6 +36,9 @@ class Stops:
     async def stop(self, run_id: int, fence: int, mode: StopMode, grace_ms: int) -> None:
         self.asked.append((run_id, fence, mode, grace_ms))
 
+    async def look(self) -> None:
+        pass
+
     def runners(self) -> list[Json]:
         return [{"instance": "1", "pid": 7, "version": "0", "running": 0, "kill_by": "group", "draining": False}]
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from jobctl.errors import Unavailable
 from jobctl_daemon.execution.starting import Runners
 
 
@@ -15,6 +14,9 @@ class _Pool:
 
     def __init__(self, asked: Path) -> None:
         self.links: dict[str, Any] = {}
+        self.mute: dict[str, Any] = {}
+        self.strangers: dict[str, Any] = {}
+        self.locked: frozenset[str] = frozenset()
         self._asked = asked
         self.connected: list[str] = []
 
@@ -55,9 +57,19 @@ async def test_under_a_unit_the_manager_starts_the_runner(
 async def test_what_the_manager_says_is_passed_on(asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _systemctl(asked.parent, 'echo "Unit is masked." >&2; exit 1')
     monkeypatch.setenv("JOBCTL_RUNNER_UNIT", "system")
-    with pytest.raises(Unavailable, match="could not be started: Unit is masked") as caught:
-        await Runners(_Pool(asked), "/srv/state", "1.2.3-0a", 1).ensure()  # type: ignore[arg-type]
-    assert caught.value.hint == "systemctl status jobctl-runner@1.2.3-0a-1.service"
+    trouble = await Runners(_Pool(asked), "/srv/state", "1.2.3-0a", 1).ensure()  # type: ignore[arg-type]
+    assert trouble is not None
+    assert "could not be started: Unit is masked" in trouble.message
+    assert trouble.hint == "systemctl status jobctl-runner@1.2.3-0a-1.service"
+
+
+async def test_a_starter_that_says_nothing_is_told_by_how_it_ended(asked: Path) -> None:
+    _systemctl(asked.parent, "exit 3")
+    runners = Runners(_Pool(asked), "/srv/state", "1.2.3-0a", 1)  # type: ignore[arg-type]
+    runners._manager = ("systemctl",)
+    trouble = await runners.ensure()
+    assert trouble is not None
+    assert trouble.message.endswith("could not be started: its starter ended with 3 and without a word")
 
 
 async def test_a_host_without_systemctl_is_an_error_and_nothing_is_forked(
@@ -65,5 +77,6 @@ async def test_a_host_without_systemctl_is_an_error_and_nothing_is_forked(
 ) -> None:
     monkeypatch.setattr(os, "defpath", str(asked.parent))
     monkeypatch.setenv("JOBCTL_RUNNER_UNIT", "user")
-    with pytest.raises(Unavailable, match="systemctl"):
-        await Runners(_Pool(asked), "/srv/state", "1.2.3-0a", 1).ensure()  # type: ignore[arg-type]
+    trouble = await Runners(_Pool(asked), "/srv/state", "1.2.3-0a", 1).ensure()  # type: ignore[arg-type]
+    assert trouble is not None
+    assert "systemctl" in trouble.message
