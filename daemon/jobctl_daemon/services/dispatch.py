@@ -9,10 +9,10 @@ from jobctl_daemon.decide import admission
 from jobctl_daemon.decide.adoption import attempt_id, in_order
 from jobctl_daemon.decide.outcome import Result
 from jobctl_daemon.execution.again import StartAgain
-from jobctl_daemon.execution.identity import user_by_name
 from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.execution.pool import RunnerPool
 from jobctl_daemon.execution.request import Host, start_message
+from jobctl_daemon.execution.users import Users
 from jobctl_daemon.loop import Pass
 from jobctl_daemon.rows import Claim
 from jobctl_daemon.services.ending import Ending
@@ -65,6 +65,7 @@ class Dispatch:
         self._node = node
         self._again = again
         self._ending = ending
+        self._users = Users(clock)
         self._waited: set[int] = set()
         self._look = True
 
@@ -111,6 +112,7 @@ class Dispatch:
             return 0
         async with self._pool.handing_over:
             claims = await self._store.claim(now_ms, free, self._node.name, self._node.boot_id)
+            await self._users.ask({user for claim in claims if (user := self._other_user(claim)) is not None})
             await self._hand_over(claims, now_ms)
         if not claims:
             await self._drop_late(now_ms)
@@ -141,10 +143,15 @@ class Dispatch:
             raise Unavailable("there is no runner", "it is being started")
         if claim.unreadable is not None:
             raise InvalidInput(claim.unreadable)
-        wanted = claim.execution.user
-        user = self._host.user if wanted in (None, self._host.user.name) else user_by_name(str(wanted))
+        other = self._other_user(claim)
+        user = self._host.user if other is None else self._users.get(other)
         log = self._logs.create_dir(claim.run_id, claim.fence)
         message = start_message(claim, self._host, user, log)
         measured = claim.trigger in _ON_TIME and not claim.limited and claim.run_id not in self._waited
         self._waited.discard(claim.run_id)
         self._pool.start(message, claim.due_ms if measured else None, self._node.build)
+
+    def _other_user(self, claim: Claim) -> str | None:
+        """Whom the command runs as, if not as the daemon's own user."""
+        wanted = claim.execution.user
+        return None if wanted in (None, self._host.user.name) else wanted
