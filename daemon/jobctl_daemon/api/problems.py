@@ -1,6 +1,7 @@
 """Errors as `application/problem+json` (RFC 9457). One place turns an exception into an answer."""
 
-import secrets
+import hashlib
+import traceback
 from typing import Any, Final
 
 import structlog
@@ -51,7 +52,12 @@ def document(error: JobctlError, status: int) -> bytes:
 
 
 def surprise(error: BaseException, where: str) -> InternalError:
-    """A bug of ours: its traceback goes to the log under a number, and only the number to the caller."""
-    number = secrets.token_hex(4)
-    log.error("api.error", number=number, where=where, exc_info=error)
+    """A bug of ours: its traceback goes to the log under a number, and only the number to the caller.
+
+    It is the number of the bug, not of the occasion: it stands in the log also when the log holds back what it repeats.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    places = "|".join(f"{frame.filename}:{frame.lineno}" for frame in frames)
+    number = hashlib.sha256(f"{type(error).__name__}|{places}".encode()).hexdigest()[:8]
+    log.error("api.error", number=number, where=where, error=f"{type(error).__name__} {number}", exc_info=error)
     return InternalError(f"an error of ours, number {number}", "the daemon's log has the details under this number")
