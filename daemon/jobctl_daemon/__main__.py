@@ -6,18 +6,26 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from typing import Final
+
+import structlog
 
 from jobctl import __version__
-from jobctl.clock import SystemClock
-from jobctl.errors import InternalError, JobctlError, Unavailable
+from jobctl.clock import Clock, SystemClock
+from jobctl.errors import Conflict, InternalError, InvalidInput, JobctlError, Unavailable
 from jobctl.paths import Places, checked_socket_path, daemon_places
-from jobctl_daemon import filesystem, journal, settings
+from jobctl_daemon import filesystem, holder, journal, settings, standby
 from jobctl_daemon.background import detach
 from jobctl_daemon.build import build_id
+from jobctl_daemon.holder import Holder
+from jobctl_daemon.notify import Supervisor
+from jobctl_daemon.turns import Turns
+
+_CLOCK: Final[Clock] = SystemClock()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code: 0 after a clean stop; an error's own code when it could not start."""
+    """The exit code: 0 after a clean stop; an error's own code when it could not start, or not go on."""
     options = _options(arguments)
     try:
         return _start(options)
@@ -34,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="jobd", description="The daemon of jobctl: see jobd(8).")
     parser.add_argument("--foreground", action="store_true", help="stay in the foreground and log to stderr")
+    parser.add_argument("--standby", action="store_true", help="when a daemon runs already: take over when it is gone")
     parser.add_argument("--config", metavar="FILE", help="read FILE instead of jobd.toml in the config folder")
     parser.add_argument("--version", action="version", version=f"jobd {__version__} (build {build_id()})")
     return parser.parse_args(arguments)
@@ -52,27 +61,90 @@ def _start(options: argparse.Namespace) -> int:
     signal.signal(signal.SIGHUP, lambda *_: None)
     filesystem.prepare(places.state_dir)
     stay = options.foreground or bool(os.environ.get("NOTIFY_SOCKET"))
+    log_file = None if stay else places.log_file
     # The lock is taken before the fork so that a refusal reaches the caller; flock(2) goes with the descriptor.
-    held = filesystem.lock(places.lock_file)
+    try:
+        held = holder.lock(places.lock_file)
+    except Conflict:
+        if not options.standby:
+            raise
+        return _stand_by(places, config_file, wanted, uid, stay, log_file)
     on_ready: Callable[[], None] = _nothing if stay else detach()
-    filesystem.name_holder(held, os.getpid())
-    journal.configure(SystemClock(), wanted.log_level, None if stay else places.log_file)
-    return _run(places, config_file, wanted, uid, on_ready)
+    journal.configure(_CLOCK, wanted.log_level, log_file)
+    return _run(held, places, config_file, wanted, uid, on_ready)
 
 
-def _run(places: Places, config_file: str, wanted: settings.Settings, uid: int, on_ready: Callable[[], None]) -> int:
+def _stand_by(
+    places: Places, config_file: str, wanted: settings.Settings, uid: int, stay: bool, log_file: str | None
+) -> int:
+    """In the background the starter returns as soon as it waits."""
+    import jobctl_daemon.app  # noqa: F401 - all of it, now: not when every millisecond is without a daemon
+
+    on_waiting: Callable[[], None] = _nothing if stay else detach()
+    journal.configure(_CLOCK, wanted.log_level, log_file)
+    supervisor = Supervisor.of(os.environ, os.getpid())
+
+    def waits() -> None:
+        log = structlog.get_logger()
+        log.info("daemon.standing_by", version=__version__, pid=os.getpid(), holder=holder.words(places.lock_file))
+        supervisor.ready(f"standing by, pid {os.getpid()}; {holder.words(places.lock_file)}")
+        on_waiting()
+
+    held = standby.wait(places.lock_file, supervisor, waits)
+    if held is None:
+        return 0
+    structlog.get_logger().info("daemon.takes_over", pid=os.getpid(), holder=holder.words(places.lock_file))
+    try:
+        wanted = settings.read(config_file)
+    except InvalidInput as error:  # better with the settings of before than not at all
+        structlog.get_logger().error("daemon.reload_failed", error=error.message)
+    return _run(held, places, config_file, wanted, uid, _nothing)
+
+
+def _run(
+    held: int,
+    places: Places,
+    config_file: str,
+    wanted: settings.Settings,
+    uid: int,
+    on_ready: Callable[[], None],
+) -> int:
     # Imported late: a second daemon, a bad setting and --version need none of it.
     from jobctl_daemon.app import Daemon, Setup
 
+    holder.name_holder(held, places.lock_file, Holder(os.getpid(), _CLOCK.now_ms(), __version__, places.socket))
+    turns = Turns(_CLOCK, _blocked)
+
     async def run() -> None:
-        setup = Setup(places, config_file, wanted, SystemClock(), uid, on_ready)
-        await Daemon(setup).run()
+        await Daemon(Setup(places, config_file, wanted, _CLOCK, uid, on_ready, turns.busy)).run()
 
     try:
-        asyncio.run(run())
+        with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(turns)) as runner:
+            runner.run(run())
     except* JobctlError as group:
-        raise _first(group) from group
+        raise _told(_first(group)) from group
+    except* Exception as group:
+        structlog.get_logger().critical("daemon.failed", error=_words(group), exc_info=group)
+        raise InternalError(f"it failed: {_words(group)}", "its log has the details; please report it") from group
     return 0
+
+
+def _blocked(ms: int) -> None:
+    structlog.get_logger().warning("loop.blocked", ms=ms)
+
+
+def _told(error: JobctlError) -> JobctlError:
+    """In the background nobody may be left to read standard error."""
+    structlog.get_logger().critical("daemon.failed", error=error.message, hint=error.hint)
+    return error
+
+
+def _words(group: BaseExceptionGroup[Exception]) -> str:
+    """The first of them that is no group."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"
 
 
 def _first(group: BaseExceptionGroup[JobctlError]) -> JobctlError:

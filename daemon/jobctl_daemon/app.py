@@ -7,15 +7,16 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import structlog
 
 from jobctl import __version__, schedule
 from jobctl.clock import Clock
 from jobctl.errors import InvalidInput
-from jobctl.model import Event
 from jobctl.paths import Places
 from jobctl_daemon import loop, settings
 from jobctl_daemon.api.context import HostFacts, Services
@@ -30,8 +31,10 @@ from jobctl_daemon.execution.pool import RunnerPool
 from jobctl_daemon.execution.request import Host
 from jobctl_daemon.execution.starting import Runners
 from jobctl_daemon.facts import ExecutionDesk, HealthDesk
-from jobctl_daemon.health import Health
+from jobctl_daemon.health import Health, Lag
+from jobctl_daemon.hearing import Hearing
 from jobctl_daemon.journal import set_level
+from jobctl_daemon.kept import Kept
 from jobctl_daemon.limits import connections_possible, process_limits
 from jobctl_daemon.notify import Supervisor
 from jobctl_daemon.rows import Keep
@@ -58,6 +61,8 @@ class Setup:
     clock: Clock
     uid: int
     on_ready: Callable[[], None]
+    loop_lag: Lag | None = None
+    """Of the loop it runs in, where that is measured."""
 
 
 class Daemon:
@@ -68,13 +73,14 @@ class Daemon:
         self._clock = setup.clock
         self._stop = asyncio.Event()
         self._health = Health(setup.clock)
+        self._kept = Kept(setup.clock, self._health)
         self._store = SqliteStore(setup.places.database)
         self._logs = LogFiles(setup.places.runs_dir)
         self._pool = RunnerPool(setup.clock, self._reported, self._runner_lost)
         self._runners = Runners(self._pool, setup.places.state_dir, build_id(), setup.settings.runners)
         self._supervisor = Supervisor.of(os.environ, os.getpid())
         self._api_settings = ApiSettings(setup.settings.slots, connections=connections_possible())
-        self._desk = HealthDesk(setup.clock, self._health, self._pool, setup.places.state_dir)
+        self._desk = HealthDesk(setup.clock, self._health, self._pool, setup.places.state_dir, setup.loop_lag)
 
     async def run(self) -> None:
         """Until TERM, INT or an asked-for stop. Commands go on."""
@@ -96,6 +102,7 @@ class Daemon:
         node = Node(socket.gethostname(), boot_id(), build_id())
         again = StartAgain(self._health, clock)
         self._time = self._desk.time = Timekeeper(store, clock, self._epoch)
+        self._desk.store = store
         ending = Ending(store, self._logs)
         self._dispatch = Dispatch(store, clock, self._pool, self._logs, host, node, again, ending)
         self._materialise = Materialise(store, self._time, self._epoch, self._dispatch.due)
@@ -104,7 +111,8 @@ class Daemon:
         self._retain = Retain(store, clock, self._logs, keep_of(setup.settings), self._time.age_ms)
         self._tell = Tell(store, clock, self._health, Here(socket.gethostname(), schedule.host_zone()[0]))
         self._apply(setup.settings)
-        store.listen(self._heard)
+        ends = lambda _, jobs: self._retain.finished(len(jobs)) if jobs else None  # noqa: E731
+        store.listen(Hearing(self._materialise.wake.set, self._tell.heard, ends, self._wake_everybody))
         self._server = Server(self._api(host))
 
     def _api(self, host: Host) -> Services:
@@ -153,51 +161,49 @@ class Daemon:
     # ── the running daemon ───────────────────────────────────────
     async def _serve(self) -> None:
         running = asyncio.get_running_loop()
+        running.set_exception_handler(_tell_of)
         for number in (signal.SIGTERM, signal.SIGINT):
             running.add_signal_handler(number, self._stop.set)
         running.add_signal_handler(signal.SIGHUP, self._reload)
-        # A pass that failed may have dropped a claim on its way; adoption finds and settles what nobody holds.
-        look = self._rescue.wake.set
-        services: list[tuple[loop.Service, Callable[[], None]]] = [
-            (self._materialise, _nothing),
-            (self._dispatch, look),
-            (self._collect, look),
-            (self._rescue, _nothing),
-            (self._retain, _nothing),
-            (self._tell, _nothing),
-        ]
-        async with asyncio.TaskGroup() as group:
-            tasks = [
-                group.create_task(loop.drive(service, self._clock, self._health, on_failure), name=service.name)
-                for service, on_failure in services
-            ]
-            tasks.append(group.create_task(self._watchdog(), name="watchdog"))
+        try:
+            for service in self._services():
+                # What failed may have dropped a claim on its way; adoption finds and settles what nobody holds.
+                look = self._rescue.wake.set if service in (self._dispatch, self._collect) else _nothing
+                drive = partial(loop.drive, service, self._clock, self._health, look)
+                self._kept.keep(service.name, drive, look)
+            if self._supervisor.alive_every_s is not None:
+                self._kept.keep("watchdog", partial(self._watchdog, self._supervisor.alive_every_s), _nothing)
             self._supervisor.ready(f"{__version__}, pid {os.getpid()}")
             structlog.get_logger().info("daemon.ready", version=__version__, pid=os.getpid(), epoch=self._epoch)
             self._setup.on_ready()
             await self._stop.wait()
-            await self._wind_down(tasks)
+            await self._wind_down()
+        finally:
+            await self._kept.end()
 
-    async def _wind_down(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+    def _services(self) -> list[loop.Service]:
+        return [self._materialise, self._dispatch, self._collect, self._rescue, self._retain, self._tell]
+
+    async def _wind_down(self) -> None:
         """No new requests, no new claims, then what the runners have reported is recorded."""
         self._desk.stopping = True
         self._supervisor.stopping()
         structlog.get_logger().info("daemon.stopping", running=len(self._pool.flights))
         await self._server.stop()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._kept.end()
         await self._collect.run_once()
         await self._time.end()
         structlog.get_logger().info("daemon.stopped", running=len(self._pool.flights))
 
-    async def _watchdog(self) -> None:
-        """Says that the daemon is alive while no service is stalled; under no supervisor there is nothing to do."""
-        every_s = self._supervisor.alive_every_s
-        while every_s is not None:
-            if not self._health.stalled():
+    async def _watchdog(self, every_s: float) -> None:
+        """Says that the daemon is alive while nothing of it is stalled, in the supervisor's own rhythm."""
+        while True:
+            stalled = self._desk.stalled()
+            if not stalled:
                 self._supervisor.alive()
-            await asyncio.sleep(every_s)  # noqa: TID251 - the supervisor's own rhythm
+            for name, words in stalled.items():
+                structlog.get_logger().error("service.stalled", service=name, error=words)
+            await asyncio.sleep(every_s)  # noqa: TID251 - said above
 
     # ── what happens ─────────────────────────────────────────────
     def _reported(self) -> None:
@@ -207,18 +213,10 @@ class Daemon:
         if not self._stop.is_set():
             self._rescue.wake.set()
 
-    def _heard(self, events: Sequence[Event]) -> None:
-        """Every committed change: it may move what is due, or be the end of a run."""
-        finished = 0
-        for event in events:
-            given_back = event.kind == "run.ready" and "reason" in event.data
-            if event.kind in _MOVES_WHAT_IS_DUE or given_back:
-                self._materialise.wake.set()
-            elif event.kind in _ENDS:
-                finished += 1
-        self._tell.heard(events)
-        if finished:
-            self._retain.finished(finished)
+    def _wake_everybody(self) -> None:
+        self._dispatch.due()
+        for service in self._services():
+            service.wake.set()
 
     def _reload(self) -> None:
         """Reads jobd.toml again; a broken one changes nothing but its own error."""
@@ -249,27 +247,12 @@ def _nothing() -> None:
     return None
 
 
-#: After these something may be due earlier than the materialiser's alarm.
-_MOVES_WHAT_IS_DUE = frozenset(
-    {
-        "job.created",
-        "job.edited",
-        "job.resumed",
-        "job.paused",
-        "job.deleted",
-        "run.scheduled",
-        "run.replayed",
-        "run.retrying",
-        "queue.set",
-        "queue.paused",
-        "queue.resumed",
-        "daemon.paused",
-        "daemon.resumed",
-    }
-)
-_ENDS = frozenset(
-    {"run.succeeded", "run.failed", "run.cancelled", "run.skipped", "run.superseded", "run.discarded", "run.dead"}
-)
+def _tell_of(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What nobody caught: of a callback, or of something that was collected."""
+    error = context.get("exception")
+    what = context.get("message", "")
+    text = what if error is None else f"{what}: {type(error).__name__}: {error}"
+    structlog.get_logger().error("loop.error", error=text, exc_info=error)
 
 
 def keep_of(wanted: settings.Settings) -> Keep:

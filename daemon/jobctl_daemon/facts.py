@@ -1,16 +1,25 @@
 """What status tells of this daemon: its host, its runners, its health. The API's protocols, filled in."""
 
+import asyncio
 import os
-from typing import Any
+from typing import Any, Final
 
 from jobctl.clock import Clock
-from jobctl_daemon.api.context import ClockReport, ClockStep, Downtime, HealthReport, ServiceBeat, StartLag, StopMode
+from jobctl.errors import JobctlError
+from jobctl_daemon import holder
+from jobctl_daemon.api.context import ClockReport, ClockStep, Downtime, HealthReport, Lag, ServiceBeat, StopMode
 from jobctl_daemon.decide.adoption import attempt_id
 from jobctl_daemon.execution import told
 from jobctl_daemon.execution.pool import RunnerPool
-from jobctl_daemon.health import Health
+from jobctl_daemon.health import STALLED_MS, Health
+from jobctl_daemon.health import Lag as Lags
+from jobctl_daemon.kept import Errands
 from jobctl_daemon.services.clock import Timekeeper
+from jobctl_daemon.store import Store
 from jobctl_daemon.synchronised import synchronised
+
+#: So long a caller of `health/ready` waits; under two seconds with all that is around it.
+_TRY_S: Final = 1.8
 
 
 class ExecutionDesk:
@@ -32,25 +41,74 @@ class ExecutionDesk:
 class HealthDesk:
     """What the API may know of the daemon's health."""
 
-    def __init__(self, clock: Clock, health: Health, pool: RunnerPool, state_dir: str) -> None:
+    def __init__(
+        self, clock: Clock, health: Health, pool: RunnerPool, state_dir: str, loop_lag: Lags | None = None
+    ) -> None:
         self._clock = clock
         self._health = health
         self._pool = pool
+        self._lock_file = os.path.join(state_dir, "jobd.lock")
+        self._loop_lag = loop_lag or Lags()
+        self._errands = Errands()
+        self._try: asyncio.Task[str | None] | None = None
         self._returns = returns_after_reboot(state_dir)
         self.stopping = False
         self.time: Timekeeper | None = None
         """None until the store is open."""
+        self.store: Store | None = None
+        """The same."""
+
+    def stalled(self) -> dict[str, str]:
+        """The services and the threads of the store → what they have not done for too long."""
+        return self._health.stalled() | {
+            name: f"has not answered for {waited_ms // 1000} s"
+            for name, waited_ms in self._waits().items()
+            if waited_ms > STALLED_MS
+        }
+
+    def beat(self, name: str, error: str | None) -> None:
+        self._health.end(self._health.register(name), error)
+
+    async def tried(self) -> str | None:
+        """However many ask at once, it is one write; and while one hangs there is no second."""
+        if self._try is None or self._try.done():
+            self._try = self._errands.start("probe", self._probed())
+        try:
+            return await asyncio.wait_for(asyncio.shield(self._try), _TRY_S)
+        except TimeoutError:
+            waits = [f"the {name} has not answered for {ms / 1000:.0f} s" for name, ms in self._waits().items() if ms]
+            return "; ".join(waits) or f"the store did not take a write within {_TRY_S:g} s"
+
+    async def _probed(self) -> str | None:
+        if self.store is None:
+            return "the store is not open yet"
+        try:
+            await self.store.probe(self._clock.now_ms())
+            await self.store.event_span()
+        except JobctlError as error:
+            return error.message
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
+            return f"{type(error).__name__}: {error}"
+        return None
+
+    def _waits(self) -> dict[str, int]:
+        """The threads of the store that have something to do → for how many ms nothing came of it."""
+        watched = self.store.watched() if self.store is not None else {}
+        boot_ms = self._clock.boot_ms()
+        return {name: max(0, boot_ms - one.since_ms) for name, one in watched.items() if one.since_ms is not None}
 
     def snapshot(self) -> HealthReport:
         failing = [f"{name} fails: {beat.error}" for name, beat in self._health.services.items() if beat.error]
-        stalled = [f"the service {name} is stalled" for name in self._health.stalled()]
+        stalled = [f"{name} {words}" for name, words in self.stalled().items()]
         silent = told.troubles(self._pool)
         unstartable = told.without_runner(self._pool)
         return HealthReport(
             stopping=self.stopping,
             unready=next(iter([*failing, *stalled]), unstartable),
             services=self._services(),
-            start_lag=self._start_lag(),
+            start_lag=_lag(self._health.start_lag),
+            loop_lag=_lag(self._loop_lag),
+            standbys=holder.waiting(self._lock_file),
             warnings=[*self._health.warnings.values(), *failing, *stalled, *silent],
             returns_after_reboot=self._returns[0],
             returns_after_reboot_why=self._returns[1],
@@ -69,21 +127,26 @@ class HealthDesk:
         )
 
     def _services(self) -> dict[str, ServiceBeat]:
-        now_ms = self._clock.boot_ms()
-        return {
+        now_ms, stalled = self._clock.boot_ms(), self.stalled()
+        beats = {
             name: ServiceBeat(
                 beats=beat.beats,
                 last_s=0.0 if beat.ended_ms is None else (now_ms - beat.ended_ms) / 1000,
                 error=beat.error,
+                stalled=stalled.get(name),
             )
             for name, beat in self._health.services.items()
         }
+        for name, one in (self.store.watched() if self.store is not None else {}).items():
+            last_s = max(0, now_ms - one.last_ms) / 1000
+            beats[name] = ServiceBeat(beats=one.beats, last_s=last_s, error=None, stalled=stalled.get(name))
+        return beats
 
-    def _start_lag(self) -> StartLag:
-        lag = self._health.start_lag
-        if not lag.count:
-            return StartLag(count=0, p50_ms=None, p99_ms=None, max_ms=None)
-        return StartLag(count=lag.count, p50_ms=lag.quantile_ms(0.5), p99_ms=lag.quantile_ms(0.99), max_ms=lag.max_ms)
+
+def _lag(lag: Lags) -> Lag:
+    if not lag.count:
+        return Lag(count=0, p50_ms=None, p99_ms=None, max_ms=None)
+    return Lag(count=lag.count, p50_ms=lag.quantile_ms(0.5), p99_ms=lag.quantile_ms(0.99), max_ms=lag.max_ms)
 
 
 def returns_after_reboot(state_dir: str) -> tuple[bool, str]:

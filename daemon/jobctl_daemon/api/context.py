@@ -39,10 +39,12 @@ class ServiceBeat(Fact, frozen=True):
     last_s: float
     """Seconds since its last pass ended."""
     error: str | None
+    stalled: str | None = None
+    """What it has not done for too long."""
 
 
-class StartLag(Fact, frozen=True):
-    """Start minus due of the runs started since the daemon began, in ms."""
+class Lag(Fact, frozen=True):
+    """How late things were since the daemon began, in ms."""
 
     count: int
     p50_ms: float | None
@@ -85,7 +87,12 @@ class HealthReport(Fact, frozen=True):
     unready: str | None
     """Why it cannot take work now; None: it can."""
     services: dict[str, ServiceBeat]
-    start_lag: StartLag
+    start_lag: Lag
+    """Start minus due of the runs."""
+    loop_lag: Lag
+    """Turns of the loop: how long what came to it had to wait, at most."""
+    standbys: list[int]
+    """Processes that wait for this daemon's end to take over."""
     warnings: list[str]
     returns_after_reboot: bool
     returns_after_reboot_why: str
@@ -96,6 +103,14 @@ class Health(Protocol):
     """The part of the application that knows how its services are."""
 
     def snapshot(self) -> HealthReport: ...
+
+    async def tried(self) -> str | None:
+        """Writes and reads for once, in at most two seconds: why that does not work, or None."""
+        ...
+
+    def beat(self, name: str, error: str | None) -> None:
+        """A part of the API has done something, or could not."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,11 @@ nothing is queued for it, so one that is slow costs nothing: it falls back to th
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple
+
+import structlog
 
 from jobctl import wire
 from jobctl.model import Event
@@ -40,8 +42,9 @@ def message(kind: str, data: bytes, event_id: int) -> bytes:
 class Feed:
     """What the store's commits tell, for everybody who waits for it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, beat: Callable[[str | None], None] = lambda _: None) -> None:
         self._store = store
+        self._beat = beat
         self._readers = 0
         self._tail: list[Frame] = []
         self._tail_after = 0
@@ -115,19 +118,25 @@ class Feed:
         if not events:
             return
         self.newest = max(self.newest, events[-1].id)
-        if self._readers:
-            self._keep(events)
+        self._beat(self._keep(events) if self._readers else None)
         if self._runs:
             for event in events:
                 if event.run_id in self._runs:
                     self._ring_run(event.run_id)
         self._ring()
 
-    def _keep(self, events: Sequence[Event]) -> None:
-        self._tail += map(frame_of, events)
+    def _keep(self, events: Sequence[Event]) -> str | None:
+        """What cannot be kept is read from the store, by each reader for itself."""
+        try:
+            self._tail += list(map(frame_of, events))
+        except Exception as error:  # noqa: BLE001 - one event that cannot be worded must not silence the feed
+            structlog.get_logger().exception("feed.failed", error=f"{type(error).__name__}: {error}")
+            self._tail, self._tail_after = [], events[-1].id
+            return f"events cannot be kept: {error}"
         if len(self._tail) > 2 * _TAIL_MAX:
             del self._tail[:-_TAIL_MAX]
             self._tail_after = self._tail[0].id - 1
+        return None
 
     def _ring(self) -> None:
         if self._bell is not None and not self._bell.done():

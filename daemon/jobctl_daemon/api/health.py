@@ -17,10 +17,11 @@ async def live(call: Call) -> StreamResponse:
 
 
 async def ready(call: Call) -> StreamResponse:
-    """It can take work; otherwise 503 with the reason."""
+    """It can take work, as a write of its own shows; otherwise 503 with the reason, within two seconds."""
     call.query(NoQuery)
-    report = call.services.health.snapshot()
-    reason = "the daemon is stopping" if report.stopping else report.unready
+    health = call.services.health
+    report = health.snapshot()
+    reason = "the daemon is stopping" if report.stopping else report.unready or await health.tried()
     if reason is not None:
         raise Unavailable(reason, "see `jobctl status`", details={"why": reason})
     return answer(_OK)

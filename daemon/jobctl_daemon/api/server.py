@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from functools import partial
 
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_parser import RawRequestMessage
@@ -10,6 +11,7 @@ from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_server import Server as HttpServer
 
+from jobctl_daemon.api.accept import Acceptor
 from jobctl_daemon.api.callers import Callers
 from jobctl_daemon.api.connection import Connection
 from jobctl_daemon.api.context import Services
@@ -17,7 +19,7 @@ from jobctl_daemon.api.desk import Desk
 from jobctl_daemon.api.door import Door
 from jobctl_daemon.api.feed import Feed
 from jobctl_daemon.api.limits import BODY_BYTES_MAX
-from jobctl_daemon.api.listen import BACKLOG, listen, remove
+from jobctl_daemon.api.listen import listen, remove
 
 
 class _Connections(HttpServer):
@@ -46,21 +48,21 @@ class Server:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._listening: asyncio.Server | None = None
+        self._listening: Acceptor | None = None
         self._inode = 0
 
     async def start(self) -> None:
         """Binds, and answers from here on. Raises `InvalidInput` or `Unavailable` when the socket cannot be had."""
         services = self._services
         callers = Callers(services.host.uid, services.host.user)
-        self._feed = Feed(services.store)
+        self._feed = Feed(services.store, partial(services.health.beat, "events"))
         await self._feed.open()
         self.door = Door(callers, services.settings.connections, services.settings.strangers)
         loop = asyncio.get_running_loop()
         self._http = _Connections(Desk(services, self._feed, callers), self.door, loop)
         channel = listen(services.places)
         self._inode = os.lstat(services.places.socket).st_ino
-        self._listening = await loop.create_unix_server(self._http, sock=channel, backlog=BACKLOG)
+        self._listening = Acceptor(channel, self._http, partial(services.health.beat, "api"))
 
     async def stop(self, within_s: float = 5.0) -> None:
         """Takes no more connections, ends streams and waits, lets answers finish, then breaks off the rest."""

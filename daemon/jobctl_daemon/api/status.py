@@ -78,6 +78,8 @@ def _health(services: Services) -> dict[str, Any]:
     return {
         "state": "stopping" if report.stopping else "running",
         "start_lag": report.start_lag,
+        "loop_lag": report.loop_lag,
+        "standbys": report.standbys,
         "services": report.services,
         "warnings": report.warnings,
         "returns_after_reboot": report.returns_after_reboot,

@@ -53,6 +53,8 @@ class Watched(NamedTuple):
     """What it has done so far."""
     since_ms: int | None
     """The boot time since when something has waited for it and nothing came to its end; None: nothing waits."""
+    last_ms: int
+    """The boot time at which it last came to the end of something."""
 
 
 class Store(Protocol):

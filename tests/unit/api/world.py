@@ -15,7 +15,7 @@ from jobctl.model import Execution as Work
 from jobctl.model import JobSpec, Policies, ScheduleSpec
 from jobctl.paths import Places
 from jobctl.states import FailureClass, RunState
-from jobctl_daemon.api.context import ClockReport, HealthReport, HostFacts, Services, Settings, StartLag, StopMode
+from jobctl_daemon.api.context import ClockReport, HealthReport, HostFacts, Lag, Services, Settings, StopMode
 from jobctl_daemon.api.server import Server
 from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.rows import Admission, Caller, Claim, Finish
@@ -50,14 +50,25 @@ class Fine:
     stopping: bool = False
     unready: str | None = None
     clock: ClockReport = field(default_factory=ClockReport)
+    untried: str | None = None
+    """Why a write does not go through."""
+    beats: dict[str, list[str | None]] = field(default_factory=dict)
+
+    def beat(self, name: str, error: str | None) -> None:
+        self.beats.setdefault(name, []).append(error)
+
+    async def tried(self) -> str | None:
+        return self.untried
 
     def snapshot(self) -> HealthReport:
-        lag = StartLag(count=0, p50_ms=None, p99_ms=None, max_ms=None)
+        lag = Lag(count=0, p50_ms=None, p99_ms=None, max_ms=None)
         return HealthReport(
             stopping=self.stopping,
             unready=self.unready,
             services={},
             start_lag=lag,
+            loop_lag=lag,
+            standbys=[],
             warnings=["a warning"],
             returns_after_reboot=True,
             returns_after_reboot_why="a unit",

@@ -132,8 +132,7 @@ class SqliteStore:
         await self._writer.probe(lambda con: meta.write(con, {meta.PROBED: str(now_ms)}))
 
     def watched(self) -> dict[str, Watched]:
-        reader = Watched(self._reader.beats, self._reader.since_ms)
-        return {"store writer": self._writer.watched(), "store reader": reader}
+        return {"store writer": self._writer.watched(), "store reader": self._reader.watched()}
 
     async def meta(self) -> dict[str, str]:
         return await self._read(meta.read)

@@ -13,6 +13,7 @@ import aiosqlite
 
 from jobctl.clock import Clock, SystemClock
 from jobctl.errors import Unavailable
+from jobctl_daemon.store import Watched
 
 T = TypeVar("T")
 #: A stuck thread is stuck in real time, whatever clock decides what is due.
@@ -66,15 +67,10 @@ class DatabaseThread:
         thread._tx.put_nowait((future, lambda: self._run(function, connection)))
         return await future
 
-    @property
-    def beats(self) -> int:
-        """Functions it has run."""
-        return self._done
-
-    @property
-    def since_ms(self) -> int | None:
-        """The boot time since when something has waited for it without an end of any call; None: nothing waits."""
-        return max(self._posted_ms, self._done_ms) if self._posted != self._done else None
+    def watched(self) -> Watched:
+        """How it is, without asking it."""
+        since_ms = max(self._posted_ms, self._done_ms) if self._posted != self._done else None
+        return Watched(self._done, since_ms, self._done_ms)
 
     def _post(self) -> None:
         if self._posted == self._done:

@@ -86,7 +86,7 @@ class Writer:
             raise outcome.error
 
     def watched(self) -> Watched:
-        return Watched(self._thread.beats, self._thread.since_ms)
+        return self._thread.watched()
 
     def _drain(self, connection: sqlite3.Connection) -> None:
         batch = self._take()
