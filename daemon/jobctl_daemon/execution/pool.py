@@ -278,6 +278,7 @@ class RunnerPool:
         """It has told what it holds. Somebody may have given up waiting for that."""
         instance = link.hello.instance
         self.links[instance] = link
+        structlog.get_logger().info("runner.connected", instance=instance, kill_by=link.hello.kill_by)
         if self.mute.pop(instance, None) is not None and not link.ours:
             link.drain()
         link.listed.set()

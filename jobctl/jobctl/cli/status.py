@@ -25,6 +25,8 @@ _NEW_MS: Final = 86_400_000
 #: A time without a daemon is told for so long, from so much on: a restart takes some of it.
 _LATELY_MS: Final = 86_400_000
 _GAP_MS: Final = 10_000
+#: How runners end commands where nothing can leave them.
+_GROUPS: Final = "cgroup"
 #: Who has paused what the daemon paused by itself.
 _ITSELF: Final = "jobd"
 
@@ -203,6 +205,9 @@ def _facts(viewer: Viewer, status: dict[str, Any]) -> Iterator[tuple[str, str]]:
         )
     if status["next_run_at"]:
         yield "next", viewer.both(status["next_run_at"])
+    without = sorted({runner["kill_by"] for runner in status["runners"] if runner["kill_by"]} - {_GROUPS})
+    if without:
+        yield "kills", f"by {', '.join(without)}: there is no place for control groups"
 
 
 def _clock(clock: dict[str, Any], viewer: Viewer) -> str:
