@@ -50,17 +50,21 @@ class RealDaemon:
 
     def launch(self) -> "subprocess.Popen[bytes]":
         """The same for a daemon that may never answer."""
+        self.process = self.beside()
+        return self.process
+
+    def beside(self, *options: str) -> "subprocess.Popen[bytes]":
+        """Another process of the same daemon: turned away, or with `--standby` the one that will take over."""
         self.home.mkdir(exist_ok=True)
         with (self.home / "jobd.out").open("ab") as log:
-            self.process = subprocess.Popen(
-                self.within([sys.executable, *self.program, "--foreground"]),
+            return subprocess.Popen(
+                self.within([sys.executable, *self.program, "--foreground", *options]),
                 env=self.environ,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
-        return self.process
 
     def settings(self, text: str) -> "RealDaemon":
         """What is in jobd.toml at the next start."""

@@ -53,7 +53,6 @@ class Chooser:
         self._troubled_until = 0.0
         self._leaving = False
         self._standby: subprocess.Popen[bytes] | None = None
-        self._log = (ground.folder / "faults.log").open("a", buffering=1)
         self._began_s = boot_s()
         chosen = [(fault, weight) for group, fault, weight in self._all() if group in groups - set(self.skipped)]
         self._faults, self._weights = [fault for fault, _ in chosen], [weight for _, weight in chosen]
@@ -126,7 +125,8 @@ class Chooser:
         self._say(f"{kind} {more}")
 
     def _say(self, words: str) -> None:
-        self._log.write(f"{boot_s():.2f} +{boot_s() - self._began_s:.1f} {words}\n")
+        with (self._ground.folder / "faults.log").open("a") as log:
+            log.write(f"{boot_s():.2f} +{boot_s() - self._began_s:.1f} {words}\n")
 
     def _trouble(self, seconds: float) -> None:
         """A daemon that ends, or does not start, in this time is not to blame."""
@@ -283,18 +283,15 @@ class Chooser:
 
     def _long(self) -> float:
         """Mostly short; one of many is past what anybody waits for an answer."""
-        short = [0.2, 0.5, 1, 2, 3] * 3
-        return self._chance.choice([*short, 12, 15] if self._pace_s >= 1 else short)
+        short = [0.2, 0.5, 1, 2, 3] * 4
+        return self._chance.choice([*short, 12, 60] if self._pace_s >= 1 else short)
 
     # ── others who would be the daemon ───────────────────────────
     def _second(self) -> None:
         """It must be turned away, whatever the first one is doing; but for the moment in which there is none."""
         if not self._up():
             return
-        argv = self._ground.command([*_JOBD, "--foreground"])
-        first = self._daemon.process
-        with (self._ground.folder / "second.out").open("ab") as log:
-            second = subprocess.Popen(argv, env=self._daemon.environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        first, second = self._daemon.process, self._daemon.beside()
         self._note("second daemon")
         try:
             code = second.wait(20)
@@ -308,11 +305,7 @@ class Chooser:
     def _stand_by(self) -> None:
         if self._standby is not None or not self._up():
             return
-        argv = self._ground.command([*_JOBD, "--foreground", "--standby"])
-        with (self._ground.home / "jobd.out").open("ab") as log:
-            self._standby = subprocess.Popen(
-                argv, env=self._daemon.environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-            )
+        self._standby = self._daemon.beside("--standby")
         self._note("standby")
 
     def _time_takeover(self, died_s: float) -> None:
@@ -396,7 +389,7 @@ class Chooser:
             self._end_jobd()
         self._ground.kill_all()
         if self._chance.random() < 0.3:
-            since_s -= 20  # results that the daemon was too busy to read
+            since_s -= 60  # results that the daemon was too busy to read
             for record in (self._ground.state / "runner" / "records").glob("*"):
                 record.unlink()
         self._stopped.clear()
