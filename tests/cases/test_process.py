@@ -1,0 +1,168 @@
+"""Processes: what they inherit, what they leave behind, and how their ends are told apart."""
+
+import os
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from jobctl.cli.times import milliseconds
+from kit.carriers import Carriers
+from kit.daemon import RealDaemon, kill
+from kit.gate import Gates
+from kit.terminal import on_a_terminal
+
+MEMORY = Path("/sys/fs/cgroup/memory")
+
+
+@pytest.mark.case("F001")
+def test_a_child_that_holds_the_output_open_holds_neither_its_run_nor_the_next_slot(daemon: RealDaemon) -> None:
+    carriers = Carriers()
+    daemon.add("holder", "sleep 300 & echo done", env=carriers.env, schedule={"every": 1}, overlap="skip")
+    daemon.until(lambda: len(daemon.runs_of("holder", state="succeeded")) >= 3)
+    daemon.client.pause_job("holder")
+    runs = daemon.runs_of("holder", state="succeeded")
+    left = carriers.pids()
+    for pid in left:
+        kill(pid)
+
+    for run in runs:
+        assert (run["exit_code"], daemon.output(run)) == (0, b"done\n")
+        assert milliseconds(run["finished_at"]) - milliseconds(run["started_at"]) < 2000
+    slots = [milliseconds(run["scheduled_at"]) for run in runs]
+    assert slots == list(range(slots[0], slots[0] + 1000 * len(slots), 1000))
+    assert [pid for run in runs for pid in daemon.client.attempts(run["id"])[0]["left_behind"]] == left
+    assert [row for row in daemon.ledger("holder") if row["reason"] == "overlap"] == []
+
+
+@pytest.mark.case("F009")
+def test_deaths_by_a_signal_are_no_exit_codes_and_each_is_tried_again(daemon: RealDaemon) -> None:
+    retry = {"max": 1, "backoff": 0.05}
+    itself = daemon.run("kill -9 $$", retry=retry)
+    code = daemon.run("exit 137", retry=retry)
+    carriers = Carriers()
+    outside = daemon.run("echo up; exec sleep 300", env=carriers.env, retry=retry)
+    for number in (1, 2):
+        daemon.until_says(daemon.state(outside, "running", attempt=number), b"up")
+        (pid,) = carriers.pids()
+        os.kill(pid, signal.SIGSEGV)
+    ended = [daemon.finished(run) for run in (itself, outside, code)]
+
+    assert [(run["outcome"], run["signal"], run["exit_code"]) for run in ended] == [
+        ("signal", 9, None),
+        ("signal", 11, None),
+        ("exit_code", None, 137),
+    ]
+    for run in ended:
+        assert [attempt["class"] for attempt in daemon.client.attempts(run["id"])] == [run["class"]] * 2
+
+
+@pytest.mark.case("F009")
+@pytest.mark.skipif(not os.access(MEMORY, os.W_OK) or os.geteuid() != 0, reason="no memory controller to write to")
+def test_a_death_for_want_of_memory_is_told_from_a_kill_and_tried_again(daemon: RealDaemon) -> None:
+    group = MEMORY / f"jobctl-case-{os.getpid()}"
+    group.mkdir()
+    try:
+        (group / "memory.limit_in_bytes").write_text("20000000")
+        greedy = f"echo $$ >{group}/cgroup.procs; exec {sys.executable} -I -S -c 'bytearray(80 << 20)'"
+        run = daemon.finished(daemon.run(greedy, retry={"max": 1, "backoff": 0.05}))
+    finally:
+        group.rmdir()
+
+    assert (run["outcome"], run["class"], run["signal"], run["exit_code"]) == ("oom", "oom", 9, None)
+    assert [attempt["class"] for attempt in daemon.client.attempts(run["id"])] == ["oom", "oom"]
+
+
+@pytest.mark.case("F010")
+def test_a_command_finds_nobody_to_ask_though_its_daemon_has_a_terminal(tmp_path: Path) -> None:
+    daemon = RealDaemon(tmp_path / "h")
+    with on_a_terminal(daemon):
+        assert daemon.process is not None
+        daemons = Path(f"/proc/{daemon.process.pid}/stat").read_text().rpartition(")")[2].split()[5]
+        runs = [
+            daemon.run("cat; echo after"),
+            daemon.run("(read x </dev/tty) 2>&1; echo $?"),
+            daemon.run("tty"),
+            daemon.run("sed 's/.*) //' /proc/$$/stat | cut -d' ' -f6"),
+        ]
+        ended = [daemon.finished(run) for run in runs]
+        said = [daemon.output(run).decode() for run in ended]
+
+    assert int(daemons) > 0
+    assert (said[0], said[2], said[3]) == ("after\n", "not a tty\n", "-1\n")
+    assert "/dev/tty" in said[1]
+    assert not said[1].endswith("\n0\n")
+    for run in ended:
+        assert milliseconds(run["finished_at"]) - milliseconds(run["started_at"]) < 1000
+
+
+@pytest.mark.case("F011")
+def test_a_survivor_holds_neither_lock_nor_socket_nor_database(daemon: RealDaemon, gates: Gates) -> None:
+    listing = daemon.output(daemon.finished(daemon.run("ls -l /proc/self/fd")))
+    survivor = daemon.until_says(daemon.run(gates.command("survivor")), b"begin")
+    began = time.monotonic()
+    daemon.restart()
+    took = time.monotonic() - began
+    held = Path(f"/proc/{gates.pid('survivor')}/fd").iterdir()
+    open_files = {os.readlink(link) for link in held}
+    state = daemon.client.run(survivor["id"])["state"]
+    gates.open("survivor")
+
+    assert sorted(re.findall(rb" (\d+) -> (?!/proc/)", listing)) == [b"0", b"1", b"2"]
+    assert not [name for name in open_files if "jobctl.db" in name or ".lock" in name or "socket" in name]
+    assert (state, daemon.finished(survivor)["state"]) == ("running", "succeeded")
+    assert took < 3
+
+
+@pytest.mark.case("F012")
+def test_no_script_that_was_just_written_is_too_busy_to_run(daemon: RealDaemon, tmp_path: Path) -> None:
+    runs = []
+    for number in range(64):
+        script = tmp_path / f"script-{number}"
+        script.write_text(f"#!/bin/sh\necho {number}\n")
+        script.chmod(0o700)
+        runs += [daemon.run([str(script)]), daemon.run(f"echo {number}")]
+    ended = [daemon.finished(run) for run in runs]
+
+    assert {run["state"] for run in ended} == {"succeeded"}
+    assert [daemon.output(run) for run in ended] == [b"%d\n" % (index // 2) for index in range(128)]
+    assert {len(daemon.client.attempts(run["id"])) for run in ended} == {1}
+
+
+@pytest.mark.case("F014")
+def test_what_cannot_be_started_is_a_failure_with_its_reason_and_no_exit_code(
+    daemon: RealDaemon, tmp_path: Path
+) -> None:
+    plain, empty, orphan = tmp_path / "plain", tmp_path / "empty", tmp_path / "orphan"
+    plain.write_text("#!/bin/sh\n")
+    empty.touch(0o700)
+    orphan.write_text("#!/no/such/interpreter\n")
+    orphan.chmod(0o700)
+    programs = {
+        "missing": ("/no/such/program", "ENOENT"),
+        "no-x": (str(plain), "EACCES"),
+        "empty": (str(empty), "ENOEXEC"),
+        "folder": (str(tmp_path), "EACCES"),
+        "orphan": (str(orphan), "ENOENT"),
+    }
+    for name, (program, _) in programs.items():
+        daemon.add(name, [program], retry={"max": 3})
+    daemon.add("shell", "exit 127", retry={"max": 3})
+    daemon.add("unknown", "nosuchcmd", retry={"max": 3})
+    names = [*programs, "shell", "unknown"]
+    ended = {name: daemon.finished(daemon.triggered(name)) for name in names}
+    listed = daemon.jobctl("runs", "--state", "dead", "-o", "csv").stdout
+
+    for name, (_, errno) in programs.items():
+        run = ended[name]
+        assert (run["class"], run["exit_code"], run["signal"], run["attempt"]) == ("spawn_error", None, None, 1), name
+        assert errno in run["reason"], run["reason"]
+    assert [(ended[name]["class"], ended[name]["exit_code"]) for name in ("shell", "unknown")] == [
+        ("exit_code", 127)
+    ] * 2
+    assert {run["state"] for run in ended.values()} == {"dead"}
+    assert all(f"{run['id']}," in listed and run["job"] in listed for run in ended.values())
+    assert daemon.client.status()["jobs"]["failed"] == len(names)
