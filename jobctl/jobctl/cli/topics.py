@@ -103,6 +103,8 @@ What a command sees
   JOBCTL_SCHEDULED_AT   the time it is for, with zone
   PATH, HOME, SHELL, LOGNAME, USER, LANG=C.UTF-8, PYTHONUNBUFFERED=1, and what --env and --env-file give;
   nothing of yours or the daemon's
+  PYTHONUNBUFFERED shows a Python program's lines as they are printed; --env PYTHONUNBUFFERED= switches that off.
+  Other programs keep what they print to a file back until they end: stdbuf -oL PROGRAM (coreutils)
 """
 
 _FORMAT = """\
