@@ -469,3 +469,16 @@ class ClockState(Row, frozen=True):
     """The newest step, in either direction."""
     back: ClockStep | None = None
     """The step back whose cursors are not all aimed yet."""
+
+
+class Copied(Row, frozen=True):
+    """A copy of the whole store that was made and checked."""
+
+    bytes: int
+    schema: int
+    jobs: int
+    """Live ones."""
+    runs: int
+    """All that are kept, finished or not."""
+    newest_ms: int | None
+    """When the last change in it was written; None: there is none."""

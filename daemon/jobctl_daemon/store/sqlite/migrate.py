@@ -11,6 +11,8 @@ from typing import Final
 
 import jobctl
 from jobctl.errors import VersionMismatch
+from jobctl_daemon.store.sqlite import before_upgrade
+from jobctl_daemon.store.sqlite.failures import Failure, damaged, kind_of
 from jobctl_daemon.store.sqlite.opening import connect_untouching
 
 _FILE: Final = re.compile(r"(\d{4})_(\w+)\.sql")
@@ -72,6 +74,11 @@ def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
         connection.execute(
             "INSERT INTO migrations (number, name, checksum, program) VALUES (?, ?, ?, ?)",
             (migration.number, migration.name, migration.checksum, jobctl.__version__),
+def schema_of(connection: sqlite3.Connection) -> int:
+    """The number of the last step that was applied; 0: the database is empty."""
+    return max(_stamps(connection), default=0)
+
+
         )
         connection.execute("COMMIT")
     except BaseException:
@@ -105,7 +112,7 @@ def _compare(path: Path, stamps: dict[int, str], known: Sequence[Migration]) -> 
     if newest > max(ours, default=0):
         raise VersionMismatch(
             f"{path} has schema {newest}, this program knows {max(ours, default=0)}",
-            "it was written by a newer jobctl: install that one, or restore a backup made before the upgrade",
+            f"it was written by a newer jobctl: install that one, or {_way_back(path, max(ours, default=0))}",
         )
     if sorted(stamps) != list(range(1, newest + 1)):
         raise VersionMismatch(f"{path} lists the schema steps {sorted(stamps)}", "put a backup in its place")
@@ -115,3 +122,10 @@ def _compare(path: Path, stamps: dict[int, str], known: Sequence[Migration]) -> 
                 f"{path} was made by another schema step {number} ({ours[number].name}) than this program has",
                 "install the program that made it",
             )
+
+
+def _way_back(path: Path, known: int) -> str:
+    copy = before_upgrade.newest_up_to(path, known)
+    if copy is None:
+        return "restore a backup made before the upgrade"
+    return f"go back to the copy made before the upgrade: jobctl restore {copy}"

@@ -50,6 +50,22 @@ def connect_untouching(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def busy_timeout(connection: sqlite3.Connection, timeout_ms: int) -> Iterator[None]:
+def connect_copy(path: Path) -> sqlite3.Connection:
+    """The connection that fills a copy, which nobody else sees before it is whole: so it needs no journal."""
+    return _connect(f"{_uri(path)}?mode=rw", "journal_mode = OFF", "synchronous = OFF")
+
+
+def structure(path: Path) -> None:
+    """Raises `Damaged` when pages of the file do not fit together. Reads all of it."""
+    connection = connect_untouching(path)
+    try:
+        found = [words for (words,) in connection.execute("PRAGMA quick_check(3)")]
+    finally:
+        connection.close()
+    if found != ["ok"]:
+        raise damaged(f"the database {path} is damaged: {'; '.join(found)}")
+
+
     """Waits at most so long for locks inside the block."""
     connection.execute(f"PRAGMA busy_timeout = {timeout_ms}")
     try:
