@@ -14,6 +14,7 @@ from jobctl_daemon.api.callers import Callers, peer_uid
 from jobctl_daemon.api.connection import head_too_large
 from jobctl_daemon.api.context import Services
 from jobctl_daemon.api.feed import Feed
+from jobctl_daemon.api.lacking import lacking
 from jobctl_daemon.api.problems import Refused, problem, surprise
 from jobctl_daemon.api.routes import Route, find
 
@@ -41,7 +42,8 @@ class Desk:
         except OverflowError:
             return _as_problem(request, InvalidInput("a number is out of range", "see docs/api.md for the limits"))
         except Exception as error:  # noqa: BLE001  the border: whatever escapes a verb is ours to answer for
-            return _as_problem(request, surprise(error, f"{request.method} {request.raw_path[:200]}"))
+            where = f"{request.method} {request.raw_path[:200]}"
+            return _as_problem(request, lacking(error) or surprise(error, where))
 
     async def _answer(self, request: BaseRequest) -> StreamResponse:
         if getattr(request.protocol, "oversized", False):

@@ -4,14 +4,15 @@ import collections
 import contextlib
 import random
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jobctl.cli.times import milliseconds
+from jobctl.cli.times import milliseconds, rfc3339
 from jobctl.client.sync import Client
 from jobctl.client.transport import Request, Response, UnixTransport
-from jobctl.errors import InternalError, JobctlError, Unreachable
+from jobctl.errors import InternalError, JobctlError, NotFound, Unreachable
 from kit.rig.commands import Commands
 from kit.rig.verdict import Done, Metronome
 
@@ -133,7 +134,7 @@ class Load:
             (self._replay, 8),
             (self._discard, 1),
             (self._pause, 4),
-            (self._hold, 2),
+            (self._hold, 4),
             (self._edit, 6),
             (self._skip, 2),
             (self._make, 2),
@@ -162,7 +163,7 @@ class Load:
         look()
         for run in self.client.runs(20):
             if self._chance.random() < 0.1:
-                with contextlib.suppress(JobctlError):
+                with contextlib.suppress(NotFound):
                     self.client.log(run["id"]).read()
         list(self.client.job_runs(self._job(), 10))
 
@@ -212,7 +213,7 @@ class Load:
         elif self.client.status()["paused"]:
             self.client.resume_daemon(catch_up=self._chance.random() < 0.5)
         elif self._chance.random() < 0.3:
-            self.client.pause_daemon(why="all of it")
+            self.client.pause_daemon(rfc3339(time.time_ns() // 1_000_000 + 3_000), "all of it")
         else:
             self.client.pause_queue(_QUEUE, why="the queue")
 
