@@ -65,13 +65,15 @@ def verb(
         _json(session, client, run, attempt=attempt, offset=begin, follow=follow)
         return
     write, finish = log_writer(session, raw=raw)
+    watched = Watched(write)
     if follow:
-        follow_log(session, client, run, write=write, attempt=attempt, offset=begin)
+        follow_log(session, client, run, write=watched, attempt=attempt, offset=begin)
     else:
         for piece in client.log(run["id"], attempt=attempt, offset=begin).pieces():
-            write(piece)
+            watched(piece)
     finish()
     if session.render.out.terminal:
+        watched.end_line(session)
         _say_end(session, until_over(session, client, run, 0 if not follow else None))
 
 
