@@ -1,6 +1,7 @@
 """Processes that a test finds again by what stands in their environment, wherever they went."""
 
 import os
+import select
 from pathlib import Path
 
 
@@ -27,3 +28,15 @@ class Carriers:
 
     def pids(self) -> list[int]:
         return sorted(self.states())
+
+
+def until_gone(pid: int) -> None:
+    """Waits until the process has ended."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        assert select.select([handle], [], [], 20)[0]
+    finally:
+        os.close(handle)

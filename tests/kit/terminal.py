@@ -1,12 +1,16 @@
-"""A terminal of its own for a daemon in the foreground, as somebody has who starts it by hand."""
+"""Terminals: for a daemon in the foreground, as somebody has who starts it by hand, and for the command line."""
 
 import contextlib
+import fcntl
 import os
 import pty
 import select
+import struct
+import subprocess
+import termios
 from collections.abc import Iterator
 
-from kit.daemon import RealDaemon
+from kit.daemon import CLI, RealDaemon
 
 #: Takes the terminal that is named, as the leader of a session without one does by opening it.
 _SEATED = """
@@ -31,10 +35,10 @@ class Terminal:
         """What has been written to it since the last time."""
         found = b""
         while select.select([self._ours], [], [], 0)[0]:
-            try:
-                found += os.read(self._ours, 65536)
-            except OSError:  # nobody has it open any more
+            piece = _read(self._ours)
+            if not piece:
                 break
+            found += piece
         return found
 
     def close(self) -> None:
@@ -57,3 +61,32 @@ def on_a_terminal(daemon: RealDaemon) -> Iterator[Terminal]:
             daemon.close()
         finally:
             terminal.close()
+
+
+def shown(daemon: RealDaemon, *argv: str, columns: int = 200) -> bytes:
+    """What the command line writes to a terminal, standard error included."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    try:
+        with subprocess.Popen(
+            [*CLI, *argv],
+            env=daemon.environ | {"TERM": "xterm-256color", "COLUMNS": ""},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+        ) as process:
+            os.close(theirs)
+            text = b""
+            while piece := _read(ours):
+                text += piece
+            assert process.wait(20) == 0, text
+    finally:
+        os.close(ours)
+    return text
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # nobody has it open any more
+        return b""
