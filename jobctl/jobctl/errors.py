@@ -11,7 +11,8 @@
     ├── DaemonError            the daemon cannot do it now
     │   ├── Unreachable        nobody answers on the socket
     │   ├── Unavailable        it is stopping, or its disk is full
-    │   └── VersionMismatch    client and daemon, or program and database, do not match
+    │   ├── VersionMismatch    client and daemon, or program and database, do not match
+    │   └── Damaged            the database cannot be trusted any more
     └── InternalError          our bug
 
 One table maps a code to an HTTP status and an exit code; nothing else does.
@@ -122,6 +123,13 @@ class VersionMismatch(DaemonError):
     exit_code = 8
 
 
+class Damaged(DaemonError):
+    """The database's file is damaged, or a part of it is missing: nothing is done with it until it is mended."""
+
+    code = "damaged"
+    exit_code = 9
+
+
 class InternalError(JobctlError):
     """A bug of ours."""
 
@@ -130,7 +138,7 @@ class InternalError(JobctlError):
 
 _LEAVES: tuple[type[JobctlError], ...] = (
     CallerError, InvalidInput, NotFound, Gone, Conflict, Forbidden, TooLarge,
-    DaemonError, Unreachable, Unavailable, VersionMismatch, InternalError,
+    DaemonError, Unreachable, Unavailable, VersionMismatch, Damaged, InternalError,
 )  # fmt: skip
 
 BY_CODE: dict[str, type[JobctlError]] = {kind.code: kind for kind in _LEAVES}

@@ -8,11 +8,12 @@ Nothing heavy is imported here: `--version` and `--help` are answered before Typ
 | 1 | it failed, there is trouble, or there are differences |
 | 2 | wrong usage |
 | 3 | not found |
-| 4 | daemon unreachable |
+| 4 | daemon unreachable, or not able to do it now |
 | 5 | conflict |
 | 6 | no permission |
 | 7 | partly done |
 | 8 | versions do not match |
+| 9 | the database is damaged |
 | 70 | a bug of ours |
 | 124 | timed out |
 | 126, 127 | its program could not be started; there is no such program |

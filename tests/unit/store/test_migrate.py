@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobctl.errors import Unavailable, VersionMismatch
+from jobctl.errors import Damaged, Unavailable, VersionMismatch
 from jobctl_daemon.store.sqlite import SqliteStore
 from jobctl_daemon.store.sqlite.migrate import Migration, check, migrate, shipped
 from jobctl_daemon.store.sqlite.opening import connect_writer, create_private
@@ -113,8 +113,9 @@ async def test_a_gap_in_the_steps_is_refused(tmp_path: Path) -> None:
 async def test_a_file_that_is_no_database_is_refused_untouched(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "jobctl.db"
     path.write_bytes(content)
-    with pytest.raises(VersionMismatch, match="cannot be read"):
+    with pytest.raises(Damaged, match="cannot be read") as caught:
         await SqliteStore(path).open()
+    assert "jobctl restore" in caught.value.hint
     assert files_of(tmp_path) == {"jobctl.db": hashlib.sha256(content).hexdigest()}
 
 
@@ -147,7 +148,7 @@ def test_a_step_that_fails_leaves_nothing_of_itself(tmp_path: Path) -> None:
 async def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="cannot be opened") as caught:
         await SqliteStore(tmp_path / "nowhere" / "jobctl.db").open()
-    assert "state directory" in caught.value.hint
+    assert "state folder" in caught.value.hint
 
 
 async def test_an_open_that_is_refused_leaves_no_thread_behind(tmp_path: Path) -> None:

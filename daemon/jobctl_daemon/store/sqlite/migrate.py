@@ -39,7 +39,10 @@ def shipped() -> tuple[Migration, ...]:
 
 
 def check(path: Path, known: Sequence[Migration]) -> None:
-    """Raises `VersionMismatch` for a file this program must not write. Reads only; a missing or empty file is fine."""
+    """Raises `VersionMismatch` for a file this program must not write, `Damaged` for one that nobody can read.
+
+    Reads only; a missing or empty file is fine.
+    """
     if not path.exists() or path.stat().st_size == 0:
         return
     try:
@@ -48,11 +51,16 @@ def check(path: Path, known: Sequence[Migration]) -> None:
             stamps = _stamps(connection)
         finally:
             connection.close()
-    except sqlite3.DatabaseError as error:
+    except _Foreign as error:
         raise VersionMismatch(
             f"{path} cannot be read as a database of jobctl: {error}",
-            "it was left as it is; move it away, or put a backup in its place",
+            "it was left as it is; move it away, or put a backup in its place with `jobctl restore FILE`",
         ) from error
+    except sqlite3.DatabaseError as error:
+        kind = kind_of(error)
+        if kind is None or kind is Failure.DAMAGED:
+            raise damaged(f"{path} cannot be read as a database: {error}") from error
+        raise
     _compare(path, stamps, known)
 
 
@@ -66,6 +74,11 @@ def migrate(connection: sqlite3.Connection, path: Path, known: Sequence[Migratio
     return len(missing)
 
 
+def schema_of(connection: sqlite3.Connection) -> int:
+    """The number of the last step that was applied; 0: the database is empty."""
+    return max(_stamps(connection), default=0)
+
+
 def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -74,11 +87,6 @@ def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
         connection.execute(
             "INSERT INTO migrations (number, name, checksum, program) VALUES (?, ?, ?, ?)",
             (migration.number, migration.name, migration.checksum, jobctl.__version__),
-def schema_of(connection: sqlite3.Connection) -> int:
-    """The number of the last step that was applied; 0: the database is empty."""
-    return max(_stamps(connection), default=0)
-
-
         )
         connection.execute("COMMIT")
     except BaseException:
@@ -98,12 +106,31 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _stamps(connection: sqlite3.Connection) -> dict[int, str]:
+    """Number → checksum of what was applied; none of a file without tables. `_Foreign` when it is not ours."""
+    (user_version,) = connection.execute("PRAGMA user_version").fetchone()
+    if user_version:
+        raise _Foreign(f"its user_version is {user_version}, and jobctl leaves that 0")
     tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     if not tables:
         return {}
     if "migrations" not in tables:
-        raise sqlite3.DatabaseError("it has tables of another program")
-    return dict(connection.execute("SELECT number, checksum FROM migrations ORDER BY number"))
+        raise _Foreign("it has tables of another program")
+    try:
+        rows = connection.execute("SELECT number, checksum FROM migrations ORDER BY number").fetchall()
+    except sqlite3.OperationalError as error:
+        if kind_of(error) is not None:
+            raise
+        raise _Foreign(f"its table of versions is not ours: {error}") from error
+    if not rows:
+        raise _Foreign("its table of versions is empty, though it has others")
+    for number, checksum in rows:
+        if not isinstance(number, int) or not isinstance(checksum, str) or number < 1:
+            raise _Foreign(f"its table of versions says {number!r}")
+    return dict(rows)
+
+
+class _Foreign(Exception):
+    """The file was not made by jobctl, or somebody changed what says which version made it."""
 
 
 def _compare(path: Path, stamps: dict[int, str], known: Sequence[Migration]) -> None:

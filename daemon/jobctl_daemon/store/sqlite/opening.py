@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from jobctl_daemon.store.sqlite.failures import damaged
+
 _BUSY_MS: Final = 5_000
 _CACHE_KIB: Final = 8_192
 #: The write-ahead log is cut to this size when it is emptied.
@@ -48,8 +50,6 @@ def connect_untouching(path: Path) -> sqlite3.Connection:
     return _connect(f"{_uri(path)}?mode=ro" + ("&readonly_shm=1" if shared.exists() else ""))
 
 
-@contextmanager
-def busy_timeout(connection: sqlite3.Connection, timeout_ms: int) -> Iterator[None]:
 def connect_copy(path: Path) -> sqlite3.Connection:
     """The connection that fills a copy, which nobody else sees before it is whole: so it needs no journal."""
     return _connect(f"{_uri(path)}?mode=rw", "journal_mode = OFF", "synchronous = OFF")
@@ -66,6 +66,8 @@ def structure(path: Path) -> None:
         raise damaged(f"the database {path} is damaged: {'; '.join(found)}")
 
 
+@contextmanager
+def busy_timeout(connection: sqlite3.Connection, timeout_ms: int) -> Iterator[None]:
     """Waits at most so long for locks inside the block."""
     connection.execute(f"PRAGMA busy_timeout = {timeout_ms}")
     try:

@@ -3,13 +3,16 @@
 Writes go to the one writer, each function whole; reads go to a second connection that cannot write.
 """
 
+import errno
 import secrets
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from jobctl.errors import Damaged
 from jobctl.model import Attempt, DeadGroup, Event, Execution, Job, JobSpec, Queue, Replayed, Run
+from jobctl_daemon.disk import Room
 from jobctl_daemon.rows import (
     Admission,
     Admitted,
@@ -78,12 +81,14 @@ from jobctl_daemon.store.sqlite import (
     tidy,
     work,
 )
+    unclean,
 from jobctl_daemon.store.sqlite import attempts as claimed_attempts
-from jobctl_daemon.store.sqlite.failures import translate
+from jobctl_daemon.store.sqlite.failures import Failure
 from jobctl_daemon.store.sqlite.migrate import check, migrate, schema_of, shipped
-from jobctl_daemon.store.sqlite.opening import connect_reader, connect_writer, create_private
+from jobctl_daemon.store.sqlite.opening import connect_reader, connect_writer, create_private, structure
 from jobctl_daemon.store.sqlite.thread import DatabaseThread
-from jobctl_daemon.store.sqlite.writer import Writer
+from jobctl_daemon.store.sqlite.wording import Wording
+from jobctl_daemon.store.sqlite.writer import LogLength, NewWork, Writer
 
 T = TypeVar("T")
 
@@ -94,16 +99,24 @@ def random_uid() -> str:
 
 
 class SqliteStore:
-    """See `jobctl_daemon.store.Store`. One daemon, one file; `new_uid` makes the uids of jobs and of unnamed runs."""
+    """See `jobctl_daemon.store.Store`. One daemon, one file; `new_uid` makes the uids of jobs and of unnamed runs.
 
-    def __init__(self, path: str | Path, new_uid: Callable[[], str] = random_uid) -> None:
+    With a `room` new work is refused when the disk is full, and its reserve is spent on what must be recorded.
+    """
+
+    def __init__(self, path: str | Path, new_uid: Callable[[], str] = random_uid, room: Room | None = None) -> None:
         self._path = Path(path)
         self._new_uid = new_uid
         self._turns = ready.Turns()
-        self._writer = Writer(self._connect, f"{self._path}-wal")
+        self._wording = Wording(self._path, room)
+        self._writer = Writer(self._connect, f"{self._path}-wal", room, self._wording)
+        self._room = room
         self._reader = DatabaseThread(lambda: connect_reader(self._path))
         self._copies = backup.Copies(self._path)
 
+        self._opened = False
+        self.log_was_missing = False
+        """The daemon before died, and what it had written ahead is gone."""
     # ── life ──────────────────────────────────────────────
     async def open(self) -> None:
         """Creates or migrates the database; a newer or foreign one is refused untouched (`VersionMismatch`)."""
@@ -113,16 +126,24 @@ class SqliteStore:
         except BaseException as error:
             await self._writer.close()
             if isinstance(error, sqlite3.Error | OSError):
-                raise translate(error) from error
+                raise self._wording.of(error) from error
             raise
 
     async def close(self) -> None:
+        self._opened = True
+        if self._room is not None:
+            self._room.opened()
         """What was submitted is finished first. The writer closes last, so that it is the one that checkpoints."""
         await self._copies.close()
         await self._reader.close()
         await self._writer.close()
+        if self._room is not None:
+            self._room.closed()
 
     async def copy(self, target: str) -> Copied:
+        if self._opened:
+            self._opened = False
+            unclean.unmark(self._path)
         return await self._copies.make(Path(target))
 
     def listen(self, listener: Callable[[Sequence[Event]], None]) -> None:
@@ -130,6 +151,15 @@ class SqliteStore:
 
     async def probe(self, now_ms: int) -> None:
         await self._writer.probe(lambda con: meta.write(con, {meta.PROBED: str(now_ms)}))
+    def watch(self, on_blocked: Callable[[], None], on_damage: Callable[[Damaged], None]) -> None:
+        """`on_blocked`: the log cannot be emptied, `tend` is to be called. `on_damage`: once, from any thread."""
+        self._writer.on_blocked = on_blocked
+        self._wording.on_damage = on_damage
+
+    async def tend(self) -> LogLength:
+        """Empties the write-ahead log when it is long; how long it is then."""
+        return await self._writer.tend()
+
 
     def watched(self) -> dict[str, Watched]:
         return {"store writer": self._writer.watched(), "store reader": self._reader.watched()}
@@ -179,7 +209,7 @@ class SqliteStore:
             job_id, fresh = jobs.create(con, owner, spec, next_ms, now_ms, request, uid)
             return Created(job=job_lists.one(con, job_id), fresh=fresh)
 
-        return await self._writer.submit(create)
+        return await self._submit_new(create)
 
     async def create_jobs(self, owner: Caller, specs: Sequence[tuple[JobSpec, int | None]], now_ms: int) -> list[Job]:
         uids = [self._new_uid() for _ in specs]
@@ -188,7 +218,7 @@ class SqliteStore:
             ids = jobs.create_all(con, owner, specs, now_ms, uids)
             return [job_lists.one(con, job_id) for job_id in ids]
 
-        return await self._writer.submit(create)
+        return await self._submit_new(create)
 
     async def job(self, owner: Caller, selector: str) -> Job:
         return await self._read(lambda con: job_lists.one(con, find.job_id(con, owner, selector)))
@@ -333,7 +363,7 @@ class SqliteStore:
             run_id, fresh = runs.trigger(con, owner, job_id, due_ms, now_ms, request, uid)
             return Triggered(run=run_lists.run(con, None, run_id), fresh=fresh)
 
-        return await self._writer.submit(trigger)
+        return await self._submit_new(trigger)
 
     async def run_adhoc(
         self, owner: Caller, spec: JobSpec, due_ms: int, now_ms: int, request: Request | None
@@ -344,7 +374,7 @@ class SqliteStore:
             run_id, fresh = runs.run_adhoc(con, owner, spec, due_ms, now_ms, request, uid)
             return Triggered(run=run_lists.run(con, None, run_id), fresh=fresh)
 
-        return await self._writer.submit(run_adhoc)
+        return await self._submit_new(run_adhoc)
 
     async def run(self, owner: Caller, run_id: int) -> Run:
         return await self._read(lambda con: run_lists.run(con, owner, run_id))
@@ -369,7 +399,7 @@ class SqliteStore:
 
     async def retry(self, owner: Caller, run_id: int, by: str, now_ms: int, request: Request | None) -> Retried:
         uid = self._new_uid()
-        return await self._writer.submit(lambda con: retries.retry(con, owner, run_id, by, now_ms, request, uid))
+        return await self._submit_new(lambda con: retries.retry(con, owner, run_id, by, now_ms, request, uid))
 
     # ── dead letters ──────────────────────────────────────────────
     async def dead(self, owner: Caller, wanted: DeadFilter) -> tuple[list[Run], str | None]:
@@ -381,7 +411,7 @@ class SqliteStore:
     async def replay(
         self, owner: Caller, wanted: DeadFilter, replay: Replay, now_ms: int, request: Request | None
     ) -> Replayed:
-        return await self._writer.submit(lambda con: replays.replay(con, owner, wanted, replay, now_ms, request))
+        return await self._submit_new(lambda con: replays.replay(con, owner, wanted, replay, now_ms, request))
 
     async def discard(self, owner: Caller, wanted: DeadFilter, by: str, why: str | None, now_ms: int) -> list[int]:
         def discard(con: sqlite3.Connection) -> list[int]:
@@ -438,7 +468,10 @@ class SqliteStore:
         return connection
 
     async def _read(self, read: Callable[[sqlite3.Connection], T]) -> T:
-        return await self._reader.call(lambda con: _in_snapshot(con, read))
+        try:
+            return await self._reader.call(lambda con: _in_snapshot(con, read))
+        except sqlite3.Error as error:
+            raise self._wording.of(error) from error
 
 
 def _in_snapshot(connection: sqlite3.Connection, read: Callable[[sqlite3.Connection], T]) -> T:
@@ -446,7 +479,33 @@ def _in_snapshot(connection: sqlite3.Connection, read: Callable[[sqlite3.Connect
     connection.execute("BEGIN")
     try:
         return read(connection)
-    except sqlite3.Error as error:
-        raise translate(error) from error
     finally:
-        connection.execute("COMMIT")
+        """On a full disk the reserve is spent, as far as needed: a daemon that is not there records nothing."""
+        if self._room is not None:
+            self._room.begin()
+        while True:
+            try:
+                return self._connected()
+            except (sqlite3.Error, OSError) as error:
+                if self._room is None or not self._is_full(error) or not self._room.spend():
+                    raise
+
+    def _is_full(self, error: sqlite3.Error | OSError) -> bool:
+        if isinstance(error, OSError):
+            return error.errno in (errno.ENOSPC, errno.EDQUOT)
+        return self._wording.kind(error) is Failure.FULL
+
+    def _connected(self) -> sqlite3.Connection:
+        if connection.in_transaction:
+            connection.execute("COMMIT")
+        unclean.must_be_whole(self._path)
+        self.log_was_missing = unclean.log_is_missing(self._path)
+        if self.log_was_missing:
+            structure(self._path)
+            unclean.mark(self._path)
+    async def _submit_new(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+        """New work: refused while there is no room for it."""
+        if self._room is not None:
+            self._room.must_have()
+        return await self._writer.submit(NewWork(operation))
+

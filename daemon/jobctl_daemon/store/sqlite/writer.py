@@ -5,16 +5,20 @@ import os
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Sequence
+from enum import Enum
 from functools import partial
-from typing import Any, Final, TypeVar
+from pathlib import Path
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from jobctl.model import Event
+from jobctl_daemon.disk import Room
 from jobctl_daemon.store import Watched
 from jobctl_daemon.store.sqlite import events
 from jobctl_daemon.store.sqlite.batch import Operation, Outcome, commit
-from jobctl_daemon.store.sqlite.failures import translate
+from jobctl_daemon.store.sqlite.failures import Failure, kind_of
 from jobctl_daemon.store.sqlite.opening import busy_timeout
 from jobctl_daemon.store.sqlite.thread import DatabaseThread
+from jobctl_daemon.store.sqlite.wording import Wording
 
 T = TypeVar("T")
 
@@ -29,13 +33,54 @@ _PROBE_MS: Final = 1_000
 Waiting = tuple[Operation, "asyncio.Future[Any]"]
 
 
-class Writer:
-    """Group commit. An idle writer does nothing: no timer, no wake-up, no write."""
+class NewWork(Generic[T]):
+    """An operation that may fail for want of room: the reserve is for the results of what runs already."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection], wal_path: str) -> None:
+    __slots__ = ("_operation",)
+
+    def __init__(self, operation: Callable[[sqlite3.Connection], T]) -> None:
+        self._operation = operation
+
+    def __call__(self, connection: sqlite3.Connection) -> T:
+        return self._operation(connection)
+
+
+class Emptying(Enum):
+    """What became of a checkpoint: a reader may be in its way, or the disk."""
+
+    DONE = "done"
+    BLOCKED = "blocked"
+    FAILED = "failed"
+
+
+class LogLength(NamedTuple):
+    """The write-ahead log: its bytes, and whether a reader keeps it from being emptied."""
+
+    size: int
+    blocked: bool
+
+
+class Writer:
+    """Group commit. An idle writer does nothing: no timer, no wake-up, no write.
+
+    `on_blocked` is called on the loop when the log could not be emptied; `tend` is to be called until it is.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], sqlite3.Connection],
+        wal_path: str,
+        room: Room | None = None,
+        wording: Wording | None = None,
+    ) -> None:
         self._thread = DatabaseThread(connect)
         self._wal_path = wal_path
-        self._checkpoint_at = WAL_BYTES
+        self._room = room
+        self._wording = wording or Wording(Path(wal_path.removesuffix("-wal")), room)
+        self._checkpoint_at = self._log_bytes
+        self._blocked = False
+        self._rewound = False
+        self.on_blocked: Callable[[], None] = _nothing
         self._waiting: deque[Waiting] = deque()
         self._listeners: list[Callable[[Sequence[Event]], None]] = []
         self._opened = False
@@ -83,7 +128,7 @@ class Writer:
 
         outcome = await self._thread.call(alone)
         if outcome.error is not None:
-            raise outcome.error
+            raise self._wording.of(outcome.error)
 
     def watched(self) -> Watched:
         return self._thread.watched()
@@ -92,11 +137,15 @@ class Writer:
         batch = self._take()
         if not batch:
             return
-        outcomes = _committed(connection, [operation for operation, _ in batch])
+        self._rewound = False
+        outcomes = self._committed(connection, [operation for operation, _ in batch])
         news = self._news(connection)
         loop = batch[0][1].get_loop()
         loop.call_soon_threadsafe(partial(self._deliver, batch, outcomes, news))
-        self._tend_log(connection)
+        if self._room is not None:
+            self._room.look()
+        if self._tend_log(connection):
+            loop.call_soon_threadsafe(self.on_blocked)
 
     def _take(self) -> list[Waiting]:
         batch: list[Waiting] = []
@@ -125,19 +174,67 @@ class Writer:
                 batch[0][1].get_loop().call_exception_handler(words)
         _answer(batch, outcomes)
 
-    def _tend_log(self, connection: sqlite3.Connection) -> None:
+    # ── a full disk ──────────────────────────────────────────────
+    def _committed(self, connection: sqlite3.Connection, operations: list[Operation]) -> list[Outcome]:
+        try:
+            outcomes = commit(connection, operations, partial(self._relieved, connection))
+        except Exception as error:  # noqa: BLE001 - not even a rollback went through; nobody may wait for ever
+            outcomes = [Outcome(error=error)] * len(operations)
+        worded: dict[int, Exception] = {}
+        return [outcome if outcome.error is None else self._worded(outcome.error, worded) for outcome in outcomes]
+
+    def _worded(self, error: Exception, known: dict[int, Exception]) -> Outcome:
+        """One that several share is looked into once."""
+        if id(error) not in known:
+            known[id(error)] = self._wording.of(error)
+        return Outcome(error=known[id(error)])
+
+    def _relieved(self, connection: sqlite3.Connection, operation: Operation, error: Exception) -> bool:
+        """A piece of the reserve is spent on a result that the full disk would not take, which is tried again."""
+        if self._room is None or self._wording.kind(error) is not Failure.FULL:
+            return False
+        if isinstance(operation, NewWork):
+            self._room.refused()
+            return False
+        if not self._rewound:  # written back, the log begins anew in the blocks that it has
+            self._rewound = True
+            if _checkpoint(connection, "RESTART") is Emptying.DONE:
+                self._room.refused()
+                return True
+        return self._room.spend()
+
+    # ── the write-ahead log ──────────────────────────────────────────────
+    @property
+    def _log_bytes(self) -> int:
+        return WAL_BYTES if self._room is None else min(WAL_BYTES, self._room.sizes.log)
+
+    async def tend(self) -> LogLength:
+        """Looks at the log, and empties it when it is long."""
+        size = _size(self._wal_path)
+        if size >= self._log_bytes or self._blocked:
+            await self._thread.call(self._empty_log)
+            size = _size(self._wal_path)
+        return LogLength(size, self._blocked)
+
+    def _tend_log(self, connection: sqlite3.Connection) -> bool:
+        """Whether a long log has just been found not to let itself be emptied."""
         size = _size(self._wal_path)
         if size < self._checkpoint_at:
-            return
-        emptied = _checkpoint(connection)
-        self._checkpoint_at = WAL_BYTES if emptied else size + WAL_BYTES
+            return False
+        self._empty_log(connection)
+        return self._blocked
 
-
-def _committed(connection: sqlite3.Connection, operations: list[Operation]) -> list[Outcome]:
-    try:
-        return commit(connection, operations)
-    except Exception as error:  # noqa: BLE001 - not even a rollback went through; nobody may wait for ever
-        return [Outcome(error=translate(error))] * len(operations)
+    def _empty_log(self, connection: sqlite3.Connection) -> None:
+        """On a full disk it is written back, but keeps its blocks: others would take them."""
+        short = self._room is not None and self._room.trouble is not None
+        emptied = _checkpoint(connection, "RESTART" if short else "TRUNCATE")
+        self._blocked = emptied is Emptying.BLOCKED
+        if emptied is not Emptying.DONE:
+            self._checkpoint_at = _size(self._wal_path) + self._log_bytes
+        elif short:
+            self._checkpoint_at = _size(self._wal_path) + 1
+        else:
+            self._checkpoint_at = self._log_bytes
 
 
 def _answer(batch: list[Waiting], outcomes: list[Outcome]) -> None:
@@ -157,11 +254,17 @@ def _size(path: str) -> int:
         return 0
 
 
-def _checkpoint(connection: sqlite3.Connection) -> bool:
-    """Writes the log back and empties it; False when a reader was in the way, or the disk."""
+def _checkpoint(connection: sqlite3.Connection, how: str = "TRUNCATE") -> Emptying:
+    """Writes the log back so that it begins anew."""
     try:
         with busy_timeout(connection, _CHECKPOINT_MS):
-            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    except sqlite3.OperationalError:
-        return False
-    return not busy
+            busy, _, _ = connection.execute(f"PRAGMA wal_checkpoint({how})").fetchone()
+    except sqlite3.DatabaseError as error:
+        if kind_of(error) is None:
+            raise
+        return Emptying.FAILED
+    return Emptying.BLOCKED if busy else Emptying.DONE
+
+
+def _nothing() -> None:
+    return None

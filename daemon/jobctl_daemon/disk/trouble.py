@@ -1,0 +1,79 @@
+"""What can be wrong with the place of the database, and what it is called. Pure."""
+
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from jobctl.errors import Unavailable
+
+Kind = Literal["full", "read_only", "gone"]
+
+
+class Look(NamedTuple):
+    """What was seen of the state folder at one moment; bytes."""
+
+    free: int
+    total: int
+    free_files: int
+    """Inodes left; -1 where the filesystem does not count them."""
+    read_only: bool
+    there: bool
+    """The database's path still leads to the file that is open."""
+    refused: bool = False
+    """The disk has refused a write, and nothing since has shown that it takes them again."""
+
+
+#: New files that what runs may still need: results of commands, a log's folder.
+_FILES_LOW: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why new work has to wait."""
+
+    kind: Kind
+    message: str
+    hint: str
+
+    def error(self) -> Unavailable:
+        """What a caller is told who asks for new work."""
+        return Unavailable(self.message, self.hint, details={"why": self.kind})
+
+
+def judge(seen: Look, folder: str, low: int) -> Trouble | None:
+    """The gravest trouble; None when there is room for new work. `low`: bytes that have to be left."""
+    if not seen.there:
+        return Trouble(
+            "gone",
+            f"the database in {folder} was moved, removed or replaced while jobd runs; nothing new is started",
+            "put the folder back as it was, or save what jobd still holds with `jobctl backup FILE`, then restart jobd",
+        )
+    if seen.read_only:
+        return Trouble(
+            "read_only",
+            f"{folder} is read-only: nothing can be recorded, so nothing new is started",
+            "look at dmesg for errors of the disk; then mount it for writing, everything goes on by itself",
+        )
+    if seen.refused or seen.free < low or 0 <= seen.free_files < _FILES_LOW:
+        return Trouble("full", f"{_full(seen, folder, low)}; nothing new is started", _HINT)
+    return None
+
+
+_HINT: Final = (
+    "make room there, nothing else is needed: what runs is recorded meanwhile, what is due waits, and everything goes "
+    "on by itself"
+)
+
+
+def _full(seen: Look, folder: str, low: int) -> str:
+    if seen.refused and seen.free >= low:
+        return f"the disk of {folder} refuses writes, although {_bytes(seen.free)} seem free: a quota is used up"
+    if 0 <= seen.free_files < _FILES_LOW and seen.free >= low:
+        return f"the disk of {folder} has no inodes left for new files ({seen.free_files} free)"
+    return f"the disk of {folder} is full: {_bytes(seen.free)} of {_bytes(seen.total)} free, {_bytes(low)} are needed"
+
+
+def _bytes(count: int) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"

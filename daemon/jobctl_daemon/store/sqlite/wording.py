@@ -1,0 +1,40 @@
+"""From SQLite's errors to ours, with a look at the disk where SQLite does not tell."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+from jobctl.errors import Damaged
+from jobctl_daemon.disk import Room
+from jobctl_daemon.store.sqlite.failures import Failure, kind_of, settled, translate
+
+
+class Wording:
+    """Of one database. `on_damage` hears of the first damage, on whatever thread it was found."""
+
+    def __init__(self, path: Path, room: Room | None = None) -> None:
+        self._path = path
+        self._room = room
+        self.on_damage: Callable[[Damaged], None] = _nobody
+        self._told = False
+
+    def kind(self, error: BaseException) -> Failure | None:
+        """What kind of trouble it is; None when it is none of the file or the disk."""
+        kind = kind_of(error)
+        if kind is Failure.UNWRITABLE and self._room is not None:
+            return settled(kind, self._room.refusal())
+        return kind
+
+    def of(self, error: Exception) -> Exception:
+        """The error for the caller."""
+        if not isinstance(error, sqlite3.Error):
+            return translate(error)
+        worded = translate(error, self.kind(error), str(self._path))
+        if isinstance(worded, Damaged) and not self._told:
+            self._told = True
+            self.on_damage(worded)
+        return worded
+
+
+def _nobody(_: Damaged) -> None:
+    return None
