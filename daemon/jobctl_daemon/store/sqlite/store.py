@@ -79,9 +79,9 @@ from jobctl_daemon.store.sqlite import (
     runs,
     tell,
     tidy,
+    unclean,
     work,
 )
-    unclean,
 from jobctl_daemon.store.sqlite import attempts as claimed_attempts
 from jobctl_daemon.store.sqlite.failures import Failure
 from jobctl_daemon.store.sqlite.migrate import check, migrate, schema_of, shipped
@@ -107,16 +107,16 @@ class SqliteStore:
     def __init__(self, path: str | Path, new_uid: Callable[[], str] = random_uid, room: Room | None = None) -> None:
         self._path = Path(path)
         self._new_uid = new_uid
+        self._room = room
         self._turns = ready.Turns()
         self._wording = Wording(self._path, room)
         self._writer = Writer(self._connect, f"{self._path}-wal", room, self._wording)
-        self._room = room
         self._reader = DatabaseThread(lambda: connect_reader(self._path))
-        self._copies = backup.Copies(self._path)
-
         self._opened = False
         self.log_was_missing = False
         """The daemon before died, and what it had written ahead is gone."""
+        self._copies = backup.Copies(self._path)
+
     # ── life ──────────────────────────────────────────────
     async def open(self) -> None:
         """Creates or migrates the database; a newer or foreign one is refused untouched (`VersionMismatch`)."""
@@ -128,29 +128,27 @@ class SqliteStore:
             if isinstance(error, sqlite3.Error | OSError):
                 raise self._wording.of(error) from error
             raise
-
-    async def close(self) -> None:
         self._opened = True
         if self._room is not None:
             self._room.opened()
+
+    async def close(self) -> None:
         """What was submitted is finished first. The writer closes last, so that it is the one that checkpoints."""
         await self._copies.close()
-        await self._reader.close()
-        await self._writer.close()
         if self._room is not None:
             self._room.closed()
-
-    async def copy(self, target: str) -> Copied:
+        await self._reader.close()
+        await self._writer.close()
         if self._opened:
             self._opened = False
             unclean.unmark(self._path)
+
+    async def copy(self, target: str) -> Copied:
         return await self._copies.make(Path(target))
 
     def listen(self, listener: Callable[[Sequence[Event]], None]) -> None:
         self._writer.listen(listener)
 
-    async def probe(self, now_ms: int) -> None:
-        await self._writer.probe(lambda con: meta.write(con, {meta.PROBED: str(now_ms)}))
     def watch(self, on_blocked: Callable[[], None], on_damage: Callable[[Damaged], None]) -> None:
         """`on_blocked`: the log cannot be emptied, `tend` is to be called. `on_damage`: once, from any thread."""
         self._writer.on_blocked = on_blocked
@@ -160,6 +158,8 @@ class SqliteStore:
         """Empties the write-ahead log when it is long; how long it is then."""
         return await self._writer.tend()
 
+    async def probe(self, now_ms: int) -> None:
+        await self._writer.probe(lambda con: meta.write(con, {meta.PROBED: str(now_ms)}))
 
     def watched(self) -> dict[str, Watched]:
         return {"store writer": self._writer.watched(), "store reader": self._reader.watched()}
@@ -453,33 +453,6 @@ class SqliteStore:
         await self._writer.submit(lambda con: tidy.logs_dropped(con, logs))
 
     def _connect(self) -> sqlite3.Connection:
-        known = shipped()
-        check(self._path, known)
-        create_private(self._path)
-        backup.discard_leftovers(self._path.parent)
-        connection = connect_writer(self._path)
-        try:
-            if 0 < (schema := schema_of(connection)) < len(known):
-                before_upgrade.keep(connection, self._path, schema)
-            migrate(connection, self._path, known)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    async def _read(self, read: Callable[[sqlite3.Connection], T]) -> T:
-        try:
-            return await self._reader.call(lambda con: _in_snapshot(con, read))
-        except sqlite3.Error as error:
-            raise self._wording.of(error) from error
-
-
-def _in_snapshot(connection: sqlite3.Connection, read: Callable[[sqlite3.Connection], T]) -> T:
-    """All statements of one read see the same state: a run that moves to history is not missed, nor seen twice."""
-    connection.execute("BEGIN")
-    try:
-        return read(connection)
-    finally:
         """On a full disk the reserve is spent, as far as needed: a daemon that is not there records nothing."""
         if self._room is not None:
             self._room.begin()
@@ -496,16 +469,43 @@ def _in_snapshot(connection: sqlite3.Connection, read: Callable[[sqlite3.Connect
         return self._wording.kind(error) is Failure.FULL
 
     def _connected(self) -> sqlite3.Connection:
-        if connection.in_transaction:
-            connection.execute("COMMIT")
+        known = shipped()
         unclean.must_be_whole(self._path)
+        check(self._path, known)
         self.log_was_missing = unclean.log_is_missing(self._path)
         if self.log_was_missing:
             structure(self._path)
+        create_private(self._path)
+        backup.discard_leftovers(self._path.parent)
+        connection = connect_writer(self._path)
+        try:
+            if 0 < (schema := schema_of(connection)) < len(known):
+                before_upgrade.keep(connection, self._path, schema)
+            migrate(connection, self._path, known)
             unclean.mark(self._path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
     async def _submit_new(self, operation: Callable[[sqlite3.Connection], T]) -> T:
         """New work: refused while there is no room for it."""
         if self._room is not None:
             self._room.must_have()
         return await self._writer.submit(NewWork(operation))
 
+    async def _read(self, read: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            return await self._reader.call(lambda con: _in_snapshot(con, read))
+        except sqlite3.Error as error:
+            raise self._wording.of(error) from error
+
+
+def _in_snapshot(connection: sqlite3.Connection, read: Callable[[sqlite3.Connection], T]) -> T:
+    """All statements of one read see the same state: a run that moves to history is not missed, nor seen twice."""
+    connection.execute("BEGIN")
+    try:
+        return read(connection)
+    finally:
+        if connection.in_transaction:
+            connection.execute("COMMIT")
