@@ -9,25 +9,12 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from jobctl.schedule import Cron, Every
-from jobctl.states import ACTIVE, FINAL, RunState, may_move
+from jobctl.states import ACTIVE, FINAL, RunState
 from jobctl_daemon.schedules import schedule_of
 from kit.invariants import invariants
 from kit.machine import Host
 from kit.model import Job, Run
-
-#: What a run is after an event of it.
-AFTER: Final = {
-    "run.scheduled": RunState.SCHEDULED,
-    "run.waiting": RunState.SCHEDULED,
-    "run.held": RunState.SCHEDULED,
-    "run.replayed": RunState.SCHEDULED,
-    "run.ready": RunState.READY,
-    "run.retrying": RunState.READY,
-    "run.running": RunState.RUNNING,
-    "run.dead": RunState.DEAD,
-} | {f"run.{state}": state for state in FINAL}
-#: Events that may leave a run in its state: its place among the scheduled and the ready is another.
-NOTES: Final = frozenset({"run.scheduled", "run.waiting", "run.held", "run.ready"})
+from kit.moves import Moves
 
 _RUNS: Final = """
     SELECT id, job_id, key, state, held, waits, by_hand, gate, fence, attempt, failures, losses, returns, replays,
@@ -49,8 +36,7 @@ class Laws:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._heard = 0
-        self._states: dict[int, RunState] = {}
-        self._fences: dict[int, int] = {}
+        self._moves = Moves()
         self._most: dict[int, int] = {}
         self._looked_ms = 0
 
@@ -93,22 +79,9 @@ class Laws:
             self._heard = number
             assert kind != "job.parked", data
             if run_id is not None and kind.startswith("run."):
-                self._moved(run_id, kind, json.loads(data))
+                self._moves.hear(run_id, kind, json.loads(data))
         now = {run.id: run.state for run in self._host.model.runs.values()}
-        assert self._states == now, _difference(self._states, now)
-
-    def _moved(self, run_id: int, kind: str, data: dict[str, Any]) -> None:
-        before, after = self._states.get(run_id), AFTER[kind]
-        if before is None:
-            assert kind == "run.scheduled", f"run {run_id} begins with {kind}"
-        elif before is after:
-            assert kind in NOTES, f"{kind} of run {run_id}, which is {before} already"
-        else:
-            assert may_move(before, after), f"{kind} of run {run_id}, which is {before}"
-        self._states[run_id] = after
-        if after is RunState.RUNNING:
-            assert data["fence"] > self._fences.get(run_id, 0), f"a fence of run {run_id} does not rise"
-            self._fences[run_id] = data["fence"]
+        assert self._moves.states == now, _difference(self._moves.states, now)
 
     # ── gates and budgets ──────────────────────────────────────────────
     def _nobody_waits_beside_a_free_place(self) -> None:
@@ -145,7 +118,7 @@ class Laws:
                 if isinstance(schedule, Cron | Every):
                     end_ms = job.handled if until_ms is None else until_ms
                     for fire in schedule.fires(from_ms, end_ms):
-                        found = [row for row in rows if _covers(row, fire.at_ms)]
+                        found = [row for row in rows if covers(row, fire.at_ms)]
                         assert len(found) == 1, f"job {job_id} at {fire.at_ms}: {found}"
 
 
@@ -156,7 +129,8 @@ def _same(what: str, row: tuple[Any, ...], wanted: tuple[Any, ...], query: str) 
     assert not wrong, f"{what}: {'; '.join(wrong)}"
 
 
-def _covers(row: tuple[str, int, int], at_ms: int) -> bool:
+def covers(row: tuple[str, int, int], at_ms: int) -> bool:
+    """Whether a row of the ledger (key, from, to) stands for this instant."""
     key, from_ms, to_ms = row
     return key == f"s:{at_ms}" or (key.startswith("r:") and from_ms <= at_ms <= to_ms)
 

@@ -201,6 +201,10 @@ class _Wire(asyncio.Transport):
 class _Pool(RunnerPool):
     """Its one runner is in this process."""
 
+    def has_room(self, link: Link) -> bool:
+        """It answers when the test says so."""
+        return True
+
     async def to(self, runner: Runner) -> None:
         link = Link(self._lines, self._lost)
         link.connection_made(_Wire(runner, link))
@@ -350,9 +354,9 @@ class Host:
         self.driven: dict[str, Driven] = {}
         self.boot = 1
         self._loop = asyncio.new_event_loop()
-        self._folder = tempfile.mkdtemp(prefix="jobctl-machine-", dir=_quick_folder())
+        self._folder = tempfile.mkdtemp(prefix="jobctl-machine-", dir=quick_folder())
         self._path = Path(self._folder, "jobctl.db")
-        self._path.write_bytes(_empty())
+        self._path.write_bytes(empty_database())
         self._new_uid = counted_uids()
         self._failure: BaseException | None = None
         self._learned = 0
@@ -530,7 +534,7 @@ _MAKING: Final = frozenset({"expand", "unsuspend", "trigger", "run_adhoc", "retr
 
 
 @functools.cache
-def _empty() -> bytes:
+def empty_database() -> bytes:
     """A database without a job."""
 
     async def made(path: Path) -> None:
@@ -544,6 +548,6 @@ def _empty() -> bytes:
         return path.read_bytes()
 
 
-def _quick_folder() -> str | None:
+def quick_folder() -> str | None:
     """Where a commit waits for no disk."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
