@@ -9,7 +9,7 @@ import pytest
 from kit.rig.rig import Plan, run, short_folder
 
 SEED = int(os.environ.get("JOBCTL_FAULT_SEED", "1"))
-SECONDS = float(os.environ.get("JOBCTL_FAULT_SECONDS", "5"))
+SECONDS = float(os.environ.get("JOBCTL_FAULT_SECONDS", "4"))
 
 
 @pytest.mark.parametrize("groups", ["kills,stops,seconds,standby", "kills,forks,descriptors,disk,boots"])
