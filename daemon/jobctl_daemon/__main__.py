@@ -121,11 +121,10 @@ def _run(
     try:
         with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(turns)) as runner:
             runner.run(run())
-    except* JobctlError as group:
-        raise _told(_first(group)) from group
-    except* Exception as group:
-        structlog.get_logger().critical("daemon.failed", error=_words(group), exc_info=group)
-        raise InternalError(f"it failed: {_words(group)}", "its log has the details; please report it") from group
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # the border of the program: one line for the people, all of it for the log
+        raise _told(error) from error
     return 0
 
 
@@ -133,26 +132,16 @@ def _blocked(ms: int) -> None:
     structlog.get_logger().warning("loop.blocked", ms=ms)
 
 
-def _told(error: JobctlError) -> JobctlError:
-    """In the background nobody may be left to read standard error."""
-    structlog.get_logger().critical("daemon.failed", error=error.message, hint=error.hint)
-    return error
-
-
-def _words(group: BaseExceptionGroup[Exception]) -> str:
-    """The first of them that is no group."""
-    error: BaseException = group
+def _told(error: BaseException) -> JobctlError:
+    """The error in our words. Logged as well: in the background nobody may be left to read standard error."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return f"{type(error).__name__}: {error}"
-
-
-def _first(group: BaseExceptionGroup[JobctlError]) -> JobctlError:
-    for error in group.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            return _first(error)
+    if isinstance(error, JobctlError):
+        structlog.get_logger().critical("daemon.failed", error=error.message, hint=error.hint)
         return error
-    return InternalError("the daemon failed")
+    text = f"{type(error).__name__}: {error}"
+    structlog.get_logger().critical("daemon.failed", error=text, exc_info=error)
+    return InternalError(f"it failed: {text}", "its log has the details; please report it")
 
 
 def _at_socket(places: Places, path: str) -> Places:

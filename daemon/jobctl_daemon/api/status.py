@@ -1,31 +1,45 @@
 """GET /v1/status: the daemon on one page."""
 
+import asyncio
 import os
-from typing import Any
+from typing import Any, Final
 
 from aiohttp.web_response import StreamResponse
 
 import jobctl
 from jobctl import wire
+from jobctl.errors import Unavailable
+from jobctl.model import Queue
 from jobctl_daemon.api.answers import answer
 from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.context import ClockReport, Services
 from jobctl_daemon.api.queries import NoQuery
 from jobctl_daemon.api.queues import daemon_as_queue
-from jobctl_daemon.rows import Counts
+from jobctl_daemon.rows import Caller, Counts
+
+#: Who asks how the daemon is wants to hear it also when its store hangs.
+_STORE_S: Final = 2.0
 
 
 async def status(call: Call) -> StreamResponse:
     """Everything that `jobctl status` shows; costs no scan."""
     call.query(NoQuery)
     now_ms = call.now_ms
-    store = call.services.store
     await call.services.execution.look()
-    counts, pause = await store.counts(call.caller, now_ms), await store.daemon_pause()
+    counts, pause = await _counted(call.services, call.caller, now_ms)
     paused = daemon_as_queue(pause, counts, call.services.settings.slots) if pause else None
     return answer(
         {**_daemon(call.services, now_ms), **_work(counts, now_ms), "paused": paused, **_health(call.services)}
     )
+
+
+async def _counted(services: Services, caller: Caller, now_ms: int) -> tuple[Counts, Queue | None]:
+    try:
+        async with asyncio.timeout(_STORE_S):
+            return await services.store.counts(caller, now_ms), await services.store.daemon_pause()
+    except TimeoutError as error:
+        why = await services.health.tried() or "the store is slow"
+        raise Unavailable(f"the daemon runs, but {why}", "see its log", details={"why": why}) from error
 
 
 def _daemon(services: Services, now_ms: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from typing import Final
 
 import typer
@@ -16,7 +17,10 @@ _PAUSE_S: Final = 0.05
 
 
 def verb(ctx: typer.Context) -> None:
-    """Stop the daemon and wait until it is gone. Running commands go on; a later daemon takes them over."""
+    """Stop the daemon and wait until it is gone. Running commands go on; a later daemon takes them over.
+
+    A daemon that stands by takes over at once: where there is one, stop it first.
+    """
     session: Session = ctx.obj
     client, clock = session.reader(), session.world.clock
     try:
@@ -31,11 +35,22 @@ def verb(ctx: typer.Context) -> None:
         return
     answer = client.stop_daemon()
     deadline_ms = clock.boot_ms() + _WITHIN_MS
-    while _answers(client) or _lives(status["pid"]):
+    while _lives(status["pid"]) or _holder(client) == status["pid"]:
         if clock.boot_ms() >= deadline_ms:
             raise Unavailable("the daemon is still stopping after 30 s", "see its log, jobd.log in its state folder")
         time.sleep(_PAUSE_S)
-    _said(session, answer, status["running"])
+    next_pid = _successor(client, status.get("standbys") or [], lambda: clock.boot_ms() < deadline_ms)
+    _said(session, answer, status["running"], next_pid)
+
+
+def _successor(client: Client, standbys: list[int], in_time: Callable[[], bool]) -> int | None:
+    """The daemon that has taken over, where one stood by."""
+    while in_time():
+        pid = _holder(client)
+        if pid is not None or not any(_lives(standby) for standby in standbys):
+            return pid
+        time.sleep(_PAUSE_S)
+    return None
 
 
 def _nobody(session: Session) -> bool:
@@ -56,14 +71,13 @@ def _listens(path: str) -> bool:
     return True
 
 
-def _answers(client: Client) -> bool:
+def _holder(client: Client) -> int | None:
+    """The daemon that answers now."""
     try:
-        client.ready()
-    except Unavailable:
-        return True
+        pid: int = client.status()["pid"]
     except DaemonError:
-        return False
-    return True
+        return None
+    return pid
 
 
 def _lives(pid: int) -> bool:
@@ -86,11 +100,14 @@ def _is_zombie(pid: int) -> bool:
         return False
 
 
-def _said(session: Session, answer: dict[str, object], running: int) -> None:
+def _said(session: Session, answer: dict[str, object], running: int, next_pid: int | None) -> None:
     if session.render.machine:
-        session.render.json({**answer, "state": "stopped", "running": running})
+        session.render.json({**answer, "state": "stopped", "running": running, "taken_over_by": next_pid})
         return
     words = "1 running command goes on" if running == 1 else f"{running} running commands go on"
     more = f"; {words}" if running else ""
     session.render.flow(f"stopped{more}")
-    session.render.word("nothing is started until it is back: jobctl daemon start")
+    if next_pid is None:
+        session.render.word("nothing is started until it is back: jobctl daemon start")
+    else:
+        session.render.word(f"pid {next_pid}, which stood by, has taken over: jobctl daemon stop ends that one as well")

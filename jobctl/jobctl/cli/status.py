@@ -12,6 +12,7 @@ from jobctl.cli.ending import Ended, How
 from jobctl.cli.session import Session
 from jobctl.cli.times import Viewer, duration, milliseconds, rfc3339, span, took
 from jobctl.client.sync import Client
+from jobctl.errors import Unavailable
 
 EXAMPLES = (
     ("jobctl status", ""),
@@ -41,8 +42,8 @@ def verb(
     """Show the daemon: alive, keeping up, and what is wrong. `jobctl` alone does the same.
 
     With --check it is a line for each trouble: starts that are over 60 s behind, dead letters that are new, jobs that
-    are quarantined, are skipped again and again or whose schedule cannot be expanded, a service that fails or stalls,
-    a warning. What a person has paused is a line too, but no trouble.
+    are quarantined, are skipped again and again or whose schedule cannot be expanded, a service that fails or stalls, a
+    store that takes no write, a warning. What a person has paused is a line too, but no trouble.
     """
     session: Session = ctx.obj
     new_ms = _NEW_MS
@@ -67,6 +68,7 @@ def _check(session: Session, client: Client, status: dict[str, Any], new_ms: int
     render, pauses = session.render, _paused(client, status)
     own = [pause for pause in pauses if pause["paused_by"] == _ITSELF]
     alarms = [*_alarms(status, client, session.viewer, new_ms), *_held(own, session.viewer)]
+    alarms += _unready(client, alarms)
     notes = list(_held([pause for pause in pauses if pause not in own], session.viewer))
     if render.output in {"json", "ndjson"}:
         render.json({**status, "troubles": alarms, "notes": notes})
@@ -77,6 +79,20 @@ def _check(session: Session, client: Client, status: dict[str, Any], new_ms: int
             render.flow(line)
     if alarms:
         raise Ended(How.TROUBLE)
+
+
+def _unready(client: Client, told: list[str]) -> list[str]:
+    """Why it cannot take work, as a write of its own shows, unless that is told already."""
+    try:
+        client.ready()
+    except Unavailable as error:
+        known = {_without_numbers(text) for text in told}
+        return [] if _without_numbers(error.message) in known else [error.message]
+    return []
+
+
+def _without_numbers(text: str) -> str:
+    return "".join(letter for letter in text if not letter.isdigit())
 
 
 def _paused(client: Client, status: dict[str, Any]) -> list[dict[str, Any]]:
@@ -144,6 +160,8 @@ def _show(session: Session, status: dict[str, Any], pauses: list[dict[str, Any]]
     fact("jobd", f"{status['version']}, {status['state']} for {up}, pid {status['pid']}, {kind}", _INDENT)
     for label, text in _facts(viewer, status):
         fact(label, text, _INDENT)
+    for pid in status.get("standbys", ()):
+        fact("standby", f"pid {pid} takes over when this one is gone", _INDENT)
     back = status["returns_after_reboot"]
     text = "comes back after a reboot" if back else "will NOT come back after a reboot or logout"
     why = f": {status['returns_after_reboot_why']}" if status.get("returns_after_reboot_why") else ""

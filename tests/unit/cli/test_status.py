@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from unit.cli.conftest import Cli
-from unit.client.fake_daemon import FakeDaemon, dead, queue
+from unit.client.fake_daemon import Answer, FakeDaemon, dead, queue
 
 
 def test_a_daemon_that_is_well(cli: Cli) -> None:
@@ -159,3 +159,27 @@ def test_a_warning_of_a_service_is_told_once(cli: Cli, daemon: FakeDaemon) -> No
     daemon.status |= {"warnings": ["claim fails: boom"],
                       "services": {"claim": {"beats": 3, "last_s": 0.1, "error": "boom"}}}  # fmt: skip
     assert cli("status").out.count("boom") == 1
+
+
+@pytest.mark.parametrize(
+    ("warnings", "lines"), [([], 1), (["dispatch has been inside one pass for 40 s"], 1), (["disk is full"], 2)]
+)
+def test_a_check_asks_for_a_write_and_tells_what_is_in_its_way_once(
+    cli: Cli, daemon: FakeDaemon, warnings: list[str], lines: int
+) -> None:
+    why = "dispatch has been inside one pass for 41 s"
+    problem = {"code": "unavailable", "title": why, "detail": why, "hint": ""}
+    daemon.override("GET", "/v1/health/ready", Answer(503, problem))
+    daemon.status |= {"warnings": warnings}
+    check = cli("status", "--check")
+    assert check.code == 1
+    assert len(check.out.splitlines()) == lines
+    assert "dispatch has been inside one pass for 4" in check.out
+
+
+def test_who_stands_by_is_a_line(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.status |= {"standbys": [4711, 4712]}
+    shown = cli("status").out
+    assert "standby  pid 4711 takes over when this one is gone" in shown
+    assert "pid 4712" in shown
+    assert (cli("status", "--check").code, cli("status", "--check").out) == (0, "")

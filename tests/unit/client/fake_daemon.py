@@ -31,6 +31,7 @@ STATUS: Json = {
     "system": False, "home": None, "socket": "/s", "state_dir": "/nowhere", "database_bytes": 4096, "slots": 512,
     "running": 0, "ready": 0, "retrying": 0, "scheduled": 1, "oldest_due_s": None,
     "start_lag": {"count": 3, "p50_ms": 4, "p99_ms": 9, "max_ms": 9},
+    "loop_lag": {"count": 300, "p50_ms": 0, "p99_ms": 3, "max_ms": 9}, "standbys": [],
     "jobs": {"total": 1, "paused": 0, "failed": 0, "parked": 0}, "next_run_at": "2026-11-30T02:00:00Z", "last_event": 3,
     "services": {"due scan": {"beats": 3, "last_s": 0.1, "error": None}}, "warnings": [],
     "returns_after_reboot": True, "returns_after_reboot_why": "systemd unit jobd.service",
