@@ -47,7 +47,7 @@ from jobctl_daemon.services.materialise import Materialise
 from jobctl_daemon.services.rescue import Rescue
 from jobctl_daemon.services.retain import Retain
 from jobctl_daemon.services.tell import Tell
-from jobctl_daemon.services.zones import follow_zone_data
+from jobctl_daemon.services.zones import Zones
 from jobctl_daemon.store.sqlite import SqliteStore
 
 
@@ -105,7 +105,9 @@ class Daemon:
         self._desk.store = store
         ending = Ending(store, self._logs)
         self._dispatch = Dispatch(store, clock, self._pool, self._logs, host, node, again, ending)
-        self._materialise = Materialise(store, self._time, self._epoch, self._dispatch.due)
+        self._facts = self._host_facts(host)
+        self._zones = Zones(store, clock, self._epoch, partial(setattr, self._facts, "tzdata"))
+        self._materialise = Materialise(store, self._time, self._epoch, self._dispatch.due, self._zones)
         self._collect = Collect(store, clock, self._pool, self._health, again, ending, self._dispatch.wake.set)
         self._rescue = Rescue(store, clock, self._pool, self._runners, node.boot_id, ending, self._dispatch.due)
         self._retain = Retain(store, clock, self._logs, keep_of(setup.settings), self._time.age_ms)
@@ -113,11 +115,11 @@ class Daemon:
         self._apply(setup.settings)
         ends = lambda _, jobs: self._retain.finished(len(jobs)) if jobs else None  # noqa: E731
         store.listen(Hearing(self._materialise.wake.set, self._tell.heard, ends, self._wake_everybody))
-        self._server = Server(self._api(host))
+        self._server = Server(self._api())
 
-    def _api(self, host: Host) -> Services:
+    def _host_facts(self, host: Host) -> HostFacts:
         zone, zone_from = schedule.host_zone()
-        facts = HostFacts(
+        return HostFacts(
             timezone=zone,
             timezone_from=zone_from,
             tzdata=schedule.tzdata_version(),
@@ -126,12 +128,14 @@ class Daemon:
             uid=host.user.uid,
             login_path=host.path,
         )
+
+    def _api(self) -> Services:
         return Services(
             store=self._store,
             clock=self._clock,
             places=self._setup.places,
             settings=self._api_settings,
-            host=facts,
+            host=self._facts,
             execution=ExecutionDesk(self._pool),
             logs=self._logs,
             health=self._desk,
@@ -152,8 +156,7 @@ class Daemon:
             structlog.get_logger().exception("runners.failed", error=str(error))
             self._rescue.wake.set()
         await self._store.wake_waiting()
-        now_ms, version = self._clock.now_ms(), schedule.tzdata_version()
-        await follow_zone_data(self._store, now_ms, self._epoch, version)
+        await self._zones.look(self._clock.now_ms())
         await once.expand_boot(self._store, self._clock, boot_key(), self._epoch)
         await once.expand_start(self._store, self._clock, self._epoch)
         await self._server.start()
@@ -229,6 +232,7 @@ class Daemon:
             self._health.warnings["settings"] = f"{error.message}; the settings from before hold"
             structlog.get_logger().error("daemon.reload_failed", error=error.message)
         self._supervisor.ready()
+        self._zones.ask()
         self._materialise.wake.set()
 
     def _apply(self, wanted: settings.Settings) -> None:

@@ -113,13 +113,14 @@ class Health(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HostFacts:
     """What was found out about the host and the user at the start."""
 
     timezone: str
     timezone_from: str
     tzdata: str
+    """The release of the zone data by which times are calculated; a later one when the host gets it."""
     hostname: str
     user: str
     """The name of the user whom the daemon runs as; the uid where it has none."""

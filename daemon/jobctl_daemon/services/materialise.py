@@ -11,6 +11,7 @@ from jobctl_daemon.rows import DueJob, Expansion
 from jobctl_daemon.schedules import stored_schedule
 from jobctl_daemon.services import resuming
 from jobctl_daemon.services.clock import Timekeeper
+from jobctl_daemon.services.zones import Zones
 from jobctl_daemon.store import Store
 from jobctl_daemon.wake import Wake
 
@@ -24,16 +25,25 @@ class Materialise:
     name = "materialise"
     pace_ms = 0
 
-    def __init__(self, store: Store, time: Timekeeper, epoch: int, on_due: Callable[[], None]) -> None:
+    def __init__(
+        self, store: Store, time: Timekeeper, epoch: int, on_due: Callable[[], None], zones: Zones | None = None
+    ) -> None:
         self.wake = Wake()
+        self._zones = zones
         self._store = store
         self._time = time
         self._epoch = epoch
         self._on_due = on_due
         self._caught_up = 0
+        self.held: Callable[[], bool] = _never
+        """Whether what is due must wait: for want of room, as if nothing ran. It follows its misfire policy then."""
 
     async def run_once(self) -> Pass:
+        if self.held():
+            return Pass()
         now_ms = await self._time.look()
+        if self._zones is not None:
+            await self._zones.look(now_ms)
         await resuming.settle(self._store, now_ms)
         jobs = await self._store.due(now_ms, None, BATCH)
         if jobs:
@@ -65,3 +75,7 @@ class Materialise:
             structlog.get_logger().exception("job.parked", job_id=job.job_id)
             await self._store.park(job.job_id, job.revision, f"{type(error).__name__}: {error}", now_ms)
             return None
+
+
+def _never() -> bool:
+    return False

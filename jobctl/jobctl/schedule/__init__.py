@@ -19,7 +19,7 @@ from .spec import build
 from .warn import warnings_of
 from .when import parse_when
 from .words import describe
-from .zone import find_zone, host_zone, tzdata_version
+from .zone import find_zone, host_zone, tzdata_mark, tzdata_version
 
 __all__ = [
     "GAPS",
@@ -56,6 +56,7 @@ __all__ = [
     "parse_duration",
     "parse_when",
     "preview",
+    "tzdata_mark",
     "tzdata_version",
     "warnings_of",
 ]

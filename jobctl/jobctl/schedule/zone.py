@@ -1,8 +1,10 @@
 """Zones by IANA name: looking them up, the host's own, and which tz database is in use."""
 
+import contextlib
 import os
 import re
 import zoneinfo
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib import import_module
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -99,6 +101,29 @@ def tzdata_version() -> str:
         return str(import_module("tzdata").IANA_VERSION)
     except (ImportError, AttributeError):
         return "unknown"
+
+
+def tzdata_mark() -> str:
+    """The release, and a digest of names, sizes and times of all zone files: another one when any of them changed.
+
+    A host may get other rules under the same release, and one without a statement of its release gets them too.
+    """
+    import hashlib
+
+    found = [f"{path} {size} {changed}" for folder in zoneinfo.TZPATH for path, size, changed in _files(folder)]
+    digest = hashlib.sha256("\n".join(sorted(found)).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    return f"{tzdata_version()} {digest}"
+
+
+def _files(folder: str) -> Iterator[tuple[str, int, int]]:
+    """(path, size, change in ns) of the zones below a folder, but not of what is beside them."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if f"{name}/" not in _NOT_ZONES]
+        for name in names:
+            path = os.path.join(place, name)
+            with contextlib.suppress(OSError):
+                facts = os.stat(path)
+                yield path, facts.st_size, facts.st_mtime_ns
 
 
 def _stated_version(folder: str) -> str:
