@@ -38,6 +38,7 @@ class Rig:
         (self.home / "config").mkdir()
         (self.home / "config" / "jobd.toml").write_text(config)
         self.socket = str(self.home / "run" / "jobd.sock")
+        self.program = ["-m", "jobctl_daemon"]
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> float:
@@ -47,7 +48,7 @@ class Rig:
         environ.pop("PYTHONDONTWRITEBYTECODE", None)
         log = (self.home / "log").open("ab")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "jobctl_daemon", "--foreground"], env=environ, stdout=log, stderr=log
+            [sys.executable, *self.program, "--foreground"], env=environ, stdout=log, stderr=log
         )
         while True:
             with contextlib.suppress(OSError, http.client.HTTPException):

@@ -26,6 +26,7 @@ from jobctl_daemon.build import build_id
 from jobctl_daemon.decide.letters import Here
 from jobctl_daemon.execution.again import StartAgain
 from jobctl_daemon.execution.identity import boot_id, boot_key, user_by_uid
+from jobctl_daemon.execution.log_folders import logs_of
 from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.execution.pool import RunnerPool
 from jobctl_daemon.execution.request import Host
@@ -110,10 +111,11 @@ class Daemon:
         self._materialise = Materialise(store, self._time, self._epoch, self._dispatch.due, self._zones)
         self._collect = Collect(store, clock, self._pool, self._health, again, ending, self._dispatch.wake.set)
         self._rescue = Rescue(store, clock, self._pool, self._runners, node.boot_id, ending, self._dispatch.due)
-        self._retain = Retain(store, clock, self._logs, keep_of(setup.settings), self._time.age_ms)
+        keep = keep_of(setup.settings)
+        self._retain = Retain(store, clock, self._logs, keep, self._time.age_ms, self._writing)
         self._tell = Tell(store, clock, self._health, Here(socket.gethostname(), schedule.host_zone()[0]))
         self._apply(setup.settings)
-        ends = lambda _, jobs: self._retain.finished(len(jobs)) if jobs else None  # noqa: E731
+        ends = self._retain.heard
         store.listen(Hearing(self._materialise.wake.set, self._tell.heard, ends, self._wake_everybody))
         self._server = Server(self._api())
 
@@ -209,6 +211,10 @@ class Daemon:
             await asyncio.sleep(every_s)  # noqa: TID251 - said above
 
     # ── what happens ─────────────────────────────────────────────
+    def _writing(self) -> list[tuple[int, int]]:
+        """The logs of what runs, by (run id, fence)."""
+        return logs_of(self._pool.flights)
+
     def _reported(self) -> None:
         self._collect.wake.set()
 

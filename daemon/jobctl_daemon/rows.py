@@ -438,10 +438,21 @@ class Keep(Row, frozen=True):
     log_bytes: int = 1_000_000_000
 
 
-class Pruned(Row, frozen=True):
-    logs: tuple[tuple[int, int], ...]
+class Expired(Row, frozen=True):
+    """Finished runs that go. Their logs go first, so that stopping in between loses sight of none."""
+
+    runs: tuple[int, ...] = ()
+    logs: tuple[tuple[int, int], ...] = ()
     """(run id, fence) whose log files go."""
-    more: bool
+    after: int | None = None
+    """The id after which to look on; None: nothing is left to look at."""
+
+
+class LogsKept(Row, frozen=True):
+    """Some logs of ended attempts: the bytes that they take, and after which (run id, fence) to go on (None: all)."""
+
+    bytes: int
+    after: tuple[int, int] | None
 
 
 class ClockStep(Row, frozen=True):
@@ -482,3 +493,52 @@ class Copied(Row, frozen=True):
     """All that are kept, finished or not."""
     newest_ms: int | None
     """When the last change in it was written; None: there is none."""
+
+
+class Life(Row, frozen=True):
+    """What a store has given out, and must never be given out again: by it, or by the one that takes its place."""
+
+    epoch: int
+    generation: int
+    fence: int
+    """No fence was higher."""
+    ids: dict[str, int]
+    """Table → its highest id."""
+    boot: str | None = None
+    """The boot whose on-boot runs it has made."""
+
+
+class HeldAttempt(Row, frozen=True):
+    """An attempt that the records of runners tell of: it lives, or its end was not recorded yet."""
+
+    run_id: int
+    fence: int
+    job_uid: str
+    key: str
+    """The occurrence's."""
+    boot_id: str
+    claimed_ms: int
+    runner: str | None = None
+    pid: int | None = None
+    pid_start: int | None = None
+    started_ms: int | None = None
+
+
+class TakenOver(Row, frozen=True):
+    """Names of attempts, by what became of them."""
+
+    known: tuple[str, ...]
+    taken: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+class Unfinished(Row, frozen=True):
+    """A run that has not ended."""
+
+    run_id: int
+    job_id: int
+    state: str
+    attempt: int
+    fence: int
+    due_ms: int
+    waits: int

@@ -4,7 +4,7 @@ import pytest
 
 from jobctl.errors import Conflict, Gone, NotFound
 from jobctl.states import Misfire, Overlap
-from jobctl_daemon.rows import Caller, Keep
+from jobctl_daemon.rows import Caller
 from kit.stores import ADA, BOB, ROOT, T0, Rig, request, spec
 
 
@@ -59,7 +59,7 @@ async def test_the_name_of_a_deleted_job_is_free_and_its_id_is_not(rig: Rig) -> 
 async def test_ids_are_not_used_again_after_the_newest_job_has_gone(rig: Rig) -> None:
     first = await rig.add()
     await rig.store.delete_job(ADA, first.id, T0)
-    await rig.store.prune(T0 + 10**12, 100, Keep())
+    await rig.prune(T0 + 10**12)
     with pytest.raises(NotFound):
         await rig.store.job(ADA, str(first.id))
     assert (await rig.add()).id > first.id

@@ -7,7 +7,7 @@ import pytest
 
 from jobctl.errors import Conflict, NotFound
 from jobctl.states import FailureClass, Overlap, RunState
-from jobctl_daemon.rows import DeadFilter, Keep, RunFilter
+from jobctl_daemon.rows import DeadFilter, RunFilter
 from kit.stores import ADA, BOB, DAY, MINUTE, ROOT, T0, Rig, ended, spec
 
 
@@ -399,12 +399,12 @@ async def test_a_job_that_is_removed_goes_when_its_last_letter_has_gone(rig: Rig
     job = await rig.add()
     (run_id,) = await rig.dead(job.id)
     await rig.store.delete_job(ADA, job.id, T0)
-    await rig.store.prune(T0 + 89 * DAY, 100, Keep())
+    await rig.prune(T0 + 89 * DAY)
     assert await rig.state(run_id) == "dead"
-    await rig.store.prune(T0 + 91 * DAY, 100, Keep())
+    await rig.prune(T0 + 91 * DAY)
     run = await rig.store.run(ADA, run_id)
     assert (run.state, run.reason) == ("discarded", "discarded after 90 days; it had failed: exit 3")
-    await rig.store.prune(T0 + 182 * DAY, 100, Keep())
+    await rig.prune(T0 + 182 * DAY)
     assert await rig.runs() == []
     for table in ("jobs", "schedule_versions", "cursors", "last_runs", "streaks", "dependents"):
         assert await rig.rows(f"SELECT * FROM {table}") == [], table

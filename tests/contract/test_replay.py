@@ -8,7 +8,7 @@ from jobctl.errors import Conflict
 from jobctl.model import Execution, PutBack
 from jobctl.states import FailureClass, OnFailure, Overlap, RunState
 from jobctl.wire import rfc3339
-from jobctl_daemon.rows import DeadFilter, Keep, Replay
+from jobctl_daemon.rows import DeadFilter, Replay
 from kit.stores import ADA, BOB, DAY, MINUTE, ROOT, T0, Rig, request, spec
 
 KEY = {"verb": "replay"}
@@ -266,9 +266,9 @@ async def test_the_answer_of_a_replay_is_kept_as_long_as_its_key(rig: Rig) -> No
     job = await rig.add()
     (run_id,) = await rig.dead(job.id)
     replayed = await rig.replay(run_id, request=request(**KEY))
-    await rig.store.prune(T0 + 30 * DAY, 100, Keep())
+    await rig.prune(T0 + 30 * DAY)
     assert await rig.replay(run_id, request=request(**KEY)) == replayed
-    await rig.store.prune(T0 + 30 * DAY + 1, 100, Keep())
+    await rig.prune(T0 + 30 * DAY + 1)
     assert (await rig.replay(run_id, request=request(**KEY))).replayed == []
 
 

@@ -149,7 +149,7 @@ async def test_a_cancelled_one_shot_is_done(rig: Rig) -> None:
 async def test_run_ids_are_never_used_again(rig: Rig) -> None:
     job = await rig.add()
     (first,) = await rig.finished(job.id, T0)
-    await rig.store.prune(T0 + 500 * DAY, 100, Keep())
+    await rig.prune(T0 + 500 * DAY)
     with pytest.raises(NotFound):
         await rig.store.run(ADA, first)
     assert (await rig.store.trigger(ADA, job.id, T0, T0, None)).run.id > first
@@ -160,7 +160,7 @@ async def test_a_pruned_run_of_a_kept_key_is_not_run_again(rig: Rig) -> None:
     made = await rig.store.trigger(ADA, job.id, T0, T0, request(**TRIGGER))
     await rig.admit(made.run.id)
     await rig.finish(*await rig.claim())
-    await rig.store.prune(T0 + 2 * DAY, 100, Keep(days=1))
+    await rig.prune(T0 + 2 * DAY, keep=Keep(days=1))
     with pytest.raises(NotFound):
         await rig.store.trigger(ADA, job.id, T0, T0 + 2 * DAY, request(**TRIGGER))
     assert await rig.runs() == []

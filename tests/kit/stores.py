@@ -21,6 +21,7 @@ from jobctl_daemon.rows import (
     Edit,
     Expansion,
     Finish,
+    Keep,
     LedgerRow,
     NewRun,
     Pause,
@@ -313,6 +314,37 @@ class Rig:
         """An edit of nothing but policies."""
         rules = (await self.store.spec(ROOT, job_id)).policies
         return await self.edit(job_id, policies=msgspec.structs.replace(rules, **changes))
+
+    # ── retention ──────────────────────────────────────────────
+    async def prune(self, now_ms: int, limit: int = 100, keep: Keep | None = None) -> list[tuple[int, int]]:
+        """One step of everything that retention does; (run id, fence) of the logs that go."""
+        kept = keep or Keep()
+        old = await self.store.aged(now_ms - kept.days * DAY, 0, limit)
+        surplus = await self.store.surplus(await self.store.jobs_with_history(0, limit), kept.runs, limit)
+        await self.store.forget(tuple(dict.fromkeys(old.runs + surplus.runs)))
+        await self.store.prune(now_ms, limit, kept)
+        return list(dict.fromkeys(old.logs + surplus.logs))
+
+    async def prune_all(self, now_ms: int, keep: Keep | None = None, limit: int = 100) -> list[list[tuple[int, int]]]:
+        """Steps until nothing more goes; the logs that went with each."""
+        kept = keep or Keep()
+        rounds: list[list[tuple[int, int]]] = []
+        after: int | None = 0
+        while after is not None:
+            old = await self.store.aged(now_ms - kept.days * DAY, after, limit)
+            rounds.append(list(old.logs))
+            await self.store.forget(old.runs)
+            after = old.after
+        for job_id in await self.store.jobs_with_history(0, 1_000):
+            while (surplus := await self.store.surplus([job_id], kept.runs, limit)).runs:
+                rounds.append(list(surplus.logs))
+                await self.store.forget(surplus.runs)
+        more = True
+        while more:
+            more = await self.store.prune(now_ms, limit, kept)
+            rounds.append([])
+            assert len(rounds) < 1_000
+        return rounds
 
     # ── looking ──────────────────────────────────────────────
     async def runs(self, **wanted: Any) -> list[Run]:

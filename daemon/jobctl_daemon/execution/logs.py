@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _PAGE: Final = 4096
-_FOLDER: Final = 1000
+FOLDER: Final = 1000
 """Runs in one folder."""
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -93,14 +93,12 @@ class LogFiles:
             os.close(descriptor)
 
     def remove(self, run_id: int, fence: int) -> None:
-        """Deletes a log; its folder too once it is empty. One that is gone already is no error."""
+        """Deletes a log. One that is gone is no error. The folder stays: a runner may be about to write there."""
         with suppress(FileNotFoundError):
             os.unlink(self.path(run_id, fence))
-        with suppress(OSError):
-            os.rmdir(self._folder(run_id))
 
     def _folder(self, run_id: int) -> str:
-        return os.path.join(self.directory, str(int(run_id) // _FOLDER))
+        return os.path.join(self.directory, str(int(run_id) // FOLDER))
 
 
 class LogReader:

@@ -1,79 +1,153 @@
-"""Retention: expired rows and logs go. It rides on finished runs, so an idle daemon does nothing."""
+"""Retention: expired rows and logs go, in steps so small that nothing else waits for them.
 
-from collections.abc import Callable
+It rides on what happens: finished runs, many events, changed settings, commands that write. An idle daemon does
+nothing. A look goes through the duties one after another, a bounded step in each pass; after a step retention rests
+for as long as the step took, so that it has half of the writer's time at the most, and the size of the steps follows
+how long they take.
+"""
 
-import structlog
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
 
 from jobctl.clock import Clock
 from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.loop import Pass
 from jobctl_daemon.rows import Keep
+from jobctl_daemon.services.duty import Aside, Duty, Step
+from jobctl_daemon.services.log_budget import LogBudget
+from jobctl_daemon.services.log_orphans import LogOrphans
+from jobctl_daemon.services.old_rows import OldRows
+from jobctl_daemon.services.old_runs import OldRuns
 from jobctl_daemon.store import Store
 from jobctl_daemon.wake import Wake
 
 #: Finished runs after which it is time to look, and how long at most between looks while runs finish.
-_EVERY_RUNS = 1_000
-_EVERY_MS = 600_000
-#: Rows of each kind deleted in one transaction.
-_BATCH = 500
+_EVERY_RUNS: Final = 1_000
+_EVERY_MS: Final = 600_000
+#: Events after which it is, also when no run finishes.
+_EVERY_EVENTS: Final = 20_000
+#: A daemon that is restarted again and again looks as well.
+_FIRST_MS: Final = 60_000
+#: How often what running commands write is held against the budget.
+_WRITING_MS: Final = 15_000
+#: Rows of each kind in one step: at the least, at the start, at the most.
+_LEAST, _FIRST, _MOST = 20, 100, 500
+#: A step that takes longer is halved the next time; one that takes less than a third may grow.
+_STEP_MS: Final = 90
+_REST_MS_MAX: Final = 2_000
+
+
+def _nothing_runs() -> Collection[tuple[int, int]]:
+    return ()
 
 
 class Retain:
-    """Woken by `finished`. `age_ms` is the wall time by which things are old: a clock that leaps makes nothing so."""
+    """Woken by `heard` and by new settings. `age_ms` is the wall time by which things are old: a clock that leaps makes
+    nothing so. `writing` are the (run id, fence) of attempts that run."""
 
     name = "retain"
     pace_ms = 0
 
     def __init__(
-        self, store: Store, clock: Clock, logs: LogFiles, keep: Keep, age_ms: Callable[[], int] | None = None
+        self,
+        store: Store,
+        clock: Clock,
+        logs: LogFiles,
+        keep: Keep,
+        age_ms: Callable[[], int] | None = None,
+        writing: Callable[[], Collection[tuple[int, int]]] = _nothing_runs,
+        aside: Aside = asyncio.to_thread,
     ) -> None:
         self.wake = Wake()
-        self.keep = keep
-        self._age_ms = age_ms or clock.now_ms
-        self._store = store
+        self._keep = keep
         self._clock = clock
-        self._logs = logs
+        self._writing = writing
+        now_ms = age_ms or clock.now_ms
+        self._runs = OldRuns(store, logs, self._kept, now_ms, aside)
+        self._rows = OldRows(store, self._kept, now_ms)
+        self._budget = LogBudget(store, clock, logs, self._kept, writing, aside)
+        self._orphans = LogOrphans(store, clock, logs, now_ms, aside)
+        self._duties: list[Duty] = []
+        self._limit = _FIRST
         self._finished = 0
-        self._looked_ms = clock.boot_ms()
+        self._events = 0
+        self._asked = False
+        self._looked_ms = clock.boot_ms() - _EVERY_MS + _FIRST_MS
+        self._measured_ms = clock.boot_ms()
 
-    def finished(self, count: int) -> None:
-        """So many runs have finished."""
-        self._finished += count
-        due = self._clock.boot_ms() - self._looked_ms > _EVERY_MS
-        if self._finished >= _EVERY_RUNS or (self._finished and due):
+    def _kept(self) -> Keep:
+        return self._keep
+
+    @property
+    def keep(self) -> Keep:
+        """How much is kept. What is changed takes effect at once."""
+        return self._keep
+
+    @keep.setter
+    def keep(self, keep: Keep) -> None:
+        if keep != self._keep:
+            self._keep = keep
+            self._runs.all_jobs()
+            self._asked = True
+            self.wake.set()
+
+    def heard(self, events: int, finished: Sequence[int]) -> None:
+        """So many events were committed; runs of these jobs have finished."""
+        self._events += events
+        self._finished += len(finished)
+        self._runs.finished(finished)
+        self._rows.finished(finished)
+        if self._due() or self._to_measure():
             self.wake.set()
 
     async def run_once(self) -> Pass:
-        if not self._finished:
-            return Pass()
-        pruned = await self._store.prune(self._age_ms(), _BATCH, self.keep)
-        for run_id, fence in pruned.logs:
-            self._logs.remove(run_id, fence)
-        if pruned.more:
-            return Pass(did=len(pruned.logs), again=True)
-        dropped = await self._fit_logs()
-        self._finished = 0
-        self._looked_ms = self._clock.boot_ms()
-        return Pass(did=len(pruned.logs) + dropped)
+        if not self._duties:
+            self._begin()
+        if not self._duties:
+            return Pass(next_ms=self._next_ms())
+        began_ms = self._clock.boot_ms()
+        step = await self._duties[0].step(self._limit)
+        took_ms = self._clock.boot_ms() - began_ms
+        if not step.more:
+            self._duties.pop(0)
+        if not self._duties and not self._due():
+            return Pass(did=step.did, next_ms=self._next_ms())
+        return self._on(step, took_ms)
 
-    async def _fit_logs(self) -> int:
-        """Removes the oldest logs until all of them fit the budget; returns how many went."""
-        over = await self._store.log_bytes() - self.keep.log_bytes
-        after = dropped = 0
-        while over > 0:
-            page = await self._store.finished_logs(_BATCH, after)
-            if not page:
-                break
-            gone = []
-            for run_id, fence, size in page:
-                after = run_id
-                if over <= 0:
-                    break
-                self._logs.remove(run_id, fence)
-                gone.append((run_id, fence))
-                over -= size
-            await self._store.logs_dropped(gone)
-            dropped += len(gone)
-        if dropped:
-            structlog.get_logger().info("logs.dropped", count=dropped, budget=self.keep.log_bytes)
-        return dropped
+    def _on(self, step: Step, took_ms: int) -> Pass:
+        """The next step, after a rest."""
+        if took_ms > _STEP_MS:
+            self._limit = max(_LEAST, self._limit // 2)
+        elif took_ms * 3 < _STEP_MS:
+            self._limit = min(_MOST, self._limit * 2)
+        if not took_ms:
+            return Pass(did=step.did, again=True)
+        return Pass(did=step.did, next_ms=self._clock.now_ms() + min(took_ms, _REST_MS_MAX))
+
+    def _begin(self) -> None:
+        now_ms = self._clock.boot_ms()
+        if self._due():
+            self._finished = self._events = 0
+            self._asked = False
+            self._looked_ms = self._measured_ms = now_ms
+            self._duties = [self._runs, self._rows, self._budget, self._orphans]
+        elif self._to_measure():
+            self._measured_ms = now_ms
+            self._duties = [self._budget]
+        for duty in self._duties:
+            duty.begin()
+
+    def _due(self) -> bool:
+        waited = self._clock.boot_ms() - self._looked_ms > _EVERY_MS
+        many = self._finished >= _EVERY_RUNS or self._events >= _EVERY_EVENTS
+        return self._asked or many or (self._finished > 0 and waited)
+
+    def _to_measure(self) -> bool:
+        """Whether what commands write is to be measured again."""
+        over = self._clock.boot_ms() - self._measured_ms >= _WRITING_MS
+        return over and (self._finished > 0 or bool(self._writing()))
+
+    def _next_ms(self) -> int | None:
+        """While commands run they write; when none does, the next event wakes."""
+        return self._clock.now_ms() + _WRITING_MS if self._writing() else None

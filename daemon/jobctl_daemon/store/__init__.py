@@ -25,14 +25,15 @@ from jobctl_daemon.rows import (
     Edit,
     Effort,
     Expansion,
+    Expired,
     Finish,
     JobFilter,
     Keep,
     LedgerRow,
+    LogsKept,
     Notice,
     Pause,
     Pending,
-    Pruned,
     Replay,
     Request,
     Resumption,
@@ -380,20 +381,49 @@ class Store(Protocol):
         ...
 
     async def counts(self, owner: Caller | None, now_ms: int) -> Counts: ...
-    async def prune(self, now_ms: int, limit: int, keep: Keep) -> Pruned:
-        """Deletes up to `limit` expired rows of each kind; says whose logs go, and whether more is left."""
+    async def aged(self, before_ms: int, after: int, limit: int) -> Expired:
+        """Of up to `limit` finished runs after an id, those that ended before an instant."""
         ...
 
-    async def log_bytes(self) -> int:
-        """The bytes of all logs of finished attempts that are still on disk."""
+    async def surplus(self, job_ids: Sequence[int], kept: int, limit: int) -> Expired:
+        """Up to `limit` finished runs of these jobs beyond the newest `kept` of each. `after` is not None when more
+        are left."""
         ...
 
-    async def finished_logs(self, limit: int, after: int) -> list[tuple[int, int, int]]:
-        """(run id, fence, bytes) of finished attempts with a log, oldest first: for the disk budget."""
+    async def jobs_with_history(self, after: int, limit: int) -> list[int]:
+        """The ids of jobs, after an id, that have finished runs."""
         ...
 
-    async def logs_dropped(self, logs: Sequence[tuple[int, int]]) -> None:
+    async def forget(self, run_ids: Sequence[int]) -> int:
+        """Deletes those of the runs that are finished, with all that belongs to them alone; returns how many."""
+        ...
+
+    async def prune(self, now_ms: int, limit: int, keep: Keep) -> bool:
+        """Deletes up to `limit` expired rows of every other kind; whether more is left."""
+        ...
+
+    async def prune_ledger(self, job_id: int, kept: int, limit: int) -> bool:
+        """Deletes up to `limit` of a job's oldest rows beyond the newest `kept`; whether more is left."""
+        ...
+
+    async def log_bytes(self, after: tuple[int, int], limit: int) -> LogsKept:
+        """What the logs of up to `limit` ended attempts after a (run id, fence) take on disk."""
+        ...
+
+    async def finished_logs(self, limit: int, after: tuple[int, int]) -> list[tuple[int, int, int]]:
+        """(run id, fence, bytes on disk) of ended attempts with a log, oldest first: for the disk budget."""
+        ...
+
+    async def logs_dropped(self, gone: Sequence[tuple[int, int]]) -> None:
         """The logs of these attempts are gone from disk."""
+        ...
+
+    async def unknown_logs(self, found: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Those (run id, fence) that belong to no active run, and to no attempt whose log is kept."""
+        ...
+
+    async def at_rest(self, first_run: int, last_run: int) -> bool:
+        """Whether none of these runs is active, and none of them is still to be made."""
         ...
 
 

@@ -382,8 +382,10 @@ async def test_retention_is_done_whole_or_not_at_all(rig: Rig, monkeypatch: pyte
     await rig.look()
     await rig.died(*await rig.claim())
     await rig.store.delete_job(ADA, gone.id, T0)
-    assert await fails_at_each(rig, monkeypatch, lambda: rig.store.prune(T0 + 500 * DAY, 100, Keep())) > 10
-    await rig.store.prune(T0 + 500 * DAY, 100, Keep())
+    old = await rig.store.aged(T0 + 500 * DAY, 0, 100)
+    assert len(old.runs) == 9
+    assert await fails_at_each(rig, monkeypatch, lambda: rig.store.forget(old.runs)) > 5
+    assert await fails_at_each(rig, monkeypatch, lambda: rig.store.prune(T0 + 500 * DAY, 100, Keep())) > 5
     assert {run.state for run in await rig.runs()} == {"discarded"}
 
 

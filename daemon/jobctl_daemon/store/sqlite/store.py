@@ -29,14 +29,15 @@ from jobctl_daemon.rows import (
     Edit,
     Effort,
     Expansion,
+    Expired,
     Finish,
     JobFilter,
     Keep,
     LedgerRow,
+    LogsKept,
     Notice,
     Pause,
     Pending,
-    Pruned,
     Replay,
     Request,
     Resumption,
@@ -67,6 +68,7 @@ from jobctl_daemon.store.sqlite import (
     job_lists,
     jobs,
     ledger,
+    logs,
     mend,
     meta,
     owners,
@@ -440,17 +442,41 @@ class SqliteStore:
     async def counts(self, owner: Caller | None, now_ms: int) -> Counts:
         return await self._read(lambda con: counts.counts(con, owner, now_ms))
 
-    async def prune(self, now_ms: int, limit: int, keep: Keep) -> Pruned:
+    async def aged(self, before_ms: int, after: int, limit: int) -> Expired:
+        return await self._read(lambda con: tidy.aged(con, before_ms, after, limit))
+
+    async def surplus(self, job_ids: Sequence[int], kept: int, limit: int) -> Expired:
+        return await self._read(lambda con: tidy.surplus(con, job_ids, kept, limit))
+
+    async def jobs_with_history(self, after: int, limit: int) -> list[int]:
+        return await self._read(lambda con: tidy.jobs_with_history(con, after, limit))
+
+    async def forget(self, run_ids: Sequence[int]) -> int:
+        return await self._writer.submit(lambda con: tidy.forget(con, run_ids))
+
+    async def prune(self, now_ms: int, limit: int, keep: Keep) -> bool:
         return await self._writer.submit(lambda con: tidy.prune(con, now_ms, limit, keep))
 
-    async def log_bytes(self) -> int:
-        return await self._read(tidy.log_bytes)
+    async def prune_ledger(self, job_id: int, kept: int, limit: int) -> bool:
+        before_ms = await self._read(lambda con: tidy.ledger_before(con, job_id, kept))
+        if before_ms is None:
+            return False
+        return await self._writer.submit(lambda con: tidy.prune_ledger(con, job_id, before_ms, limit))
 
-    async def finished_logs(self, limit: int, after: int) -> list[tuple[int, int, int]]:
-        return await self._read(lambda con: tidy.finished_logs(con, limit, after))
+    async def log_bytes(self, after: tuple[int, int], limit: int) -> LogsKept:
+        return await self._read(lambda con: logs.kept(con, after, limit))
 
-    async def logs_dropped(self, logs: Sequence[tuple[int, int]]) -> None:
-        await self._writer.submit(lambda con: tidy.logs_dropped(con, logs))
+    async def finished_logs(self, limit: int, after: tuple[int, int]) -> list[tuple[int, int, int]]:
+        return await self._read(lambda con: logs.finished(con, limit, after))
+
+    async def logs_dropped(self, gone: Sequence[tuple[int, int]]) -> None:
+        await self._writer.submit(lambda con: logs.dropped(con, gone))
+
+    async def unknown_logs(self, found: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        return await self._read(lambda con: logs.unknown(con, found))
+
+    async def at_rest(self, first_run: int, last_run: int) -> bool:
+        return await self._read(lambda con: logs.at_rest(con, first_run, last_run))
 
     def _connect(self) -> sqlite3.Connection:
         """On a full disk the reserve is spent, as far as needed: a daemon that is not there records nothing."""

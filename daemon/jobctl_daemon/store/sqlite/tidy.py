@@ -1,10 +1,10 @@
 """Retention: expired rows go, a bounded number of each kind at a time. No counter is kept that could be wrong."""
 
 import sqlite3
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final
 
-from jobctl_daemon.rows import Keep, Pruned
+from jobctl_daemon.rows import Expired, Keep
 from jobctl_daemon.store.sqlite import dead, events, meta
 from jobctl_daemon.store.sqlite.columns import text
 from jobctl_daemon.store.sqlite.statements import load
@@ -21,20 +21,66 @@ _EVENTS_MOST: Final = 100_000
 _EVENTS_LEAST: Final = 1_000
 
 
-class _Finished(NamedTuple):
-    run_id: int
-    job_id: int
+# ── finished runs: reads, so that their logs can go first ──────────────────────────────────────────────
+def aged(connection: sqlite3.Connection, before_ms: int, after: int, limit: int) -> Expired:
+    """Of the next runs by id those that ended before; those that were due before and ended later are passed over."""
+    rows = connection.execute(SQL.oldest, (after, limit)).fetchall()
+    old = [run_id for run_id, _, ended_ms in rows if ended_ms < before_ms]
+    over = len(rows) < limit or all(due_ms >= before_ms for _, due_ms, _ in rows)
+    return _expired(connection, old, None if over else rows[-1][0])
 
 
-def prune(connection: sqlite3.Connection, now_ms: int, limit: int, keep: Keep) -> Pruned:
-    """Deletes up to `limit` expired rows of each kind. `more`: some kind reached the limit."""
-    old = _old(connection, now_ms - keep.days * _DAY_MS, limit)
-    logs = _forget(connection, old)
-    surplus, looked_all = _surplus(connection, limit, keep.runs)
-    logs += _forget(connection, surplus)
+def surplus(connection: sqlite3.Connection, job_ids: Sequence[int], kept: int, limit: int) -> Expired:
+    """Runs beyond those kept of each job. `after` is a job of which more may be left."""
+    found: list[int] = []
+    for job_id in job_ids:
+        last = connection.execute(SQL.last_kept, (job_id, kept)).fetchone()
+        if last is not None:
+            rows = connection.execute(SQL.surplus, (job_id, last[0], limit - len(found)))
+            found += [run_id for (run_id,) in rows]
+        if len(found) >= limit:
+            return _expired(connection, found, job_id)
+    return _expired(connection, found, None)
+
+
+def jobs_with_history(connection: sqlite3.Connection, after: int, limit: int) -> list[int]:
+    """Jobs that have finished runs, by id, after one."""
+    found: list[int] = []
+    while len(found) < limit and (row := connection.execute(SQL.next_job, (after,)).fetchone()) is not None:
+        after = row[0]
+        found.append(after)
+    return found
+
+
+def ledger_before(connection: sqlite3.Connection, job_id: int, kept: int) -> int | None:
+    """The instant up to which a job's rows are too many."""
+    row = connection.execute(SQL.ledger_last_kept, (job_id, kept)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _expired(connection: sqlite3.Connection, run_ids: Sequence[int], after: int | None) -> Expired:
+    logs = [log for run_id in run_ids for log in connection.execute(SQL.logs_of, (run_id,))]
+    return Expired(runs=tuple(run_ids), logs=tuple(logs), after=after)
+
+
+# ── writes ──────────────────────────────────────────────
+def forget(connection: sqlite3.Connection, run_ids: Sequence[int]) -> int:
+    """Deletes finished runs with their attempts, and their jobs when these were waiting for it."""
+    found = connection.execute(SQL.finished, (text(run_ids),)).fetchall()
+    ids = [(run_id,) for run_id, _ in found]
+    connection.executemany(SQL.drop_attempts, ids)
+    connection.executemany(SQL.drop_history, ids)
+    if found:
+        newest = max(int(meta.get(connection, meta.TIDIED) or 0), *(run_id for run_id, _ in found))
+        meta.write(connection, {meta.TIDIED: str(newest)})
+    forget_jobs(connection, {job_id for _, job_id in found})
+    return len(found)
+
+
+def prune(connection: sqlite3.Connection, now_ms: int, limit: int, keep: Keep) -> bool:
+    """Deletes up to `limit` expired rows of each kind but finished runs. True: some kind reached the limit."""
     requests = connection.execute(SQL.old_requests, (now_ms - _REQUEST_DAYS * _DAY_MS, limit)).fetchall()
     deleted = (
-        len(old),
         len(requests),
         _prune_events(connection, now_ms, limit),
         _rows(connection, SQL.old_occurrences, now_ms - _OCCURRENCE_DAYS * _DAY_MS, limit),
@@ -42,74 +88,20 @@ def prune(connection: sqlite3.Connection, now_ms: int, limit: int, keep: Keep) -
         _rows(connection, SQL.old_replays, now_ms - _ASKED_DAYS * _DAY_MS, limit),
         dead.expire(connection, now_ms - keep.days * _DAY_MS, keep.days, limit, now_ms),
     )
-    forget_jobs(connection, {run.job_id for run in old + surplus} | {job_id for (job_id,) in requests})
-    return Pruned(logs=tuple(logs), more=not looked_all or any(count >= limit for count in deleted))
+    forget_jobs(connection, {job_id for (job_id,) in requests})
+    return any(count >= limit for count in deleted)
+
+
+def prune_ledger(connection: sqlite3.Connection, job_id: int, before_ms: int, limit: int) -> bool:
+    """Deletes up to `limit` of a job's rows up to an instant, oldest first. True: the limit was reached."""
+    return connection.execute(SQL.ledger_surplus, (job_id, before_ms, limit)).rowcount >= limit
 
 
 def forget_jobs(connection: sqlite3.Connection, job_ids: Iterable[int]) -> None:
     """Removes those of the jobs that are deleted, or of an ad-hoc run, and to which nothing refers any more."""
     ids = connection.execute(SQL.leaving, (text(list(job_ids)),)).fetchall()
-    for statement in (SQL.drop_versions, SQL.drop_last_run, SQL.drop_job):
+    for statement in _OF_A_JOB:
         connection.executemany(statement, ids)
-
-
-def finished_logs(connection: sqlite3.Connection, limit: int, after: int) -> list[tuple[int, int, int]]:
-    """(run id, fence, bytes) of ended attempts whose log is still there, oldest first, after a run id."""
-    return connection.execute(SQL.finished_logs, (after, limit)).fetchall()
-
-
-def log_bytes(connection: sqlite3.Connection) -> int:
-    """The bytes of all of them."""
-    total: int = connection.execute(SQL.log_bytes).fetchone()[0]
-    return total
-
-
-def logs_dropped(connection: sqlite3.Connection, logs: Iterable[tuple[int, int]]) -> None:
-    """(run id, fence) of logs that are gone from disk."""
-    connection.executemany(SQL.log_dropped, logs)
-
-
-def _old(connection: sqlite3.Connection, before_ms: int, limit: int) -> list[_Finished]:
-    """The oldest finished runs that are over their time.
-
-    Those that ended long after they were due, as a dead letter that was kept and discarded, are passed over: among the
-    oldest by id they would be in the way of what came after them.
-    """
-    found: list[_Finished] = []
-    after = 0
-    while len(found) < limit:
-        rows = connection.execute(SQL.oldest, (after, limit)).fetchall()
-        found += [_Finished(run_id, job_id) for run_id, job_id, _, ended_ms in rows if ended_ms < before_ms]
-        if len(rows) < limit or all(due_ms >= before_ms for _, _, due_ms, _ in rows):
-            break
-        after = rows[-1][0]
-    return found[:limit]
-
-
-def _surplus(connection: sqlite3.Connection, limit: int, kept: int) -> tuple[list[_Finished], bool]:
-    """Runs beyond those kept of each job that had news since the last look, and whether all jobs were looked at."""
-    looked_through = int(meta.get(connection, meta.TIDIED) or 0)
-    recent = [_Finished(*row) for row in connection.execute(SQL.recent, (looked_through, limit))]
-    found: list[_Finished] = []
-    for job_id in {run.job_id: None for run in recent}:
-        last = connection.execute(SQL.last_kept, (job_id, kept)).fetchone()
-        if last is not None:
-            rows = connection.execute(SQL.surplus, (job_id, last[0], limit - len(found)))
-            found += [_Finished(*row) for row in rows]
-        if len(found) >= limit:
-            return found, False
-    if recent:
-        meta.write(connection, {meta.TIDIED: str(recent[-1].run_id)})
-    return found, len(recent) < limit
-
-
-def _forget(connection: sqlite3.Connection, runs: Iterable[_Finished]) -> list[tuple[int, int]]:
-    """Deletes finished runs with their attempts; returns (run id, fence) of those."""
-    ids = [(run.run_id,) for run in runs]
-    logs = [log for run_id in ids for log in connection.execute(SQL.logs_of, run_id)]
-    connection.executemany(SQL.drop_attempts, ids)
-    connection.executemany(SQL.drop_history, ids)
-    return logs
 
 
 def _prune_events(connection: sqlite3.Connection, now_ms: int, limit: int) -> int:
@@ -125,3 +117,13 @@ def _prune_events(connection: sqlite3.Connection, now_ms: int, limit: int) -> in
 
 def _rows(connection: sqlite3.Connection, statement: str, before_ms: int, limit: int) -> int:
     return connection.execute(statement, (before_ms, limit)).rowcount
+
+
+_OF_A_JOB: Final = (
+    SQL.drop_versions,
+    SQL.drop_last_run,
+    SQL.drop_streak,
+    SQL.drop_cursor,
+    SQL.drop_dependent,
+    SQL.drop_job,
+)

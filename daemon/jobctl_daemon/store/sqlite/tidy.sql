@@ -1,10 +1,10 @@
 -- name: oldest
 -- Finished runs by id, after one: when they were due, and when they ended.
-SELECT id, job_id, due_ms, finished_ms FROM history WHERE id > ? ORDER BY id LIMIT ?;
+SELECT id, due_ms, finished_ms FROM history WHERE id > ? ORDER BY id LIMIT ?;
 
--- name: recent
--- Runs that finished after the last look, by id: their jobs may have too many now.
-SELECT id, job_id FROM history WHERE id > ? ORDER BY id LIMIT ?;
+-- name: next_job
+-- The next job in order that has finished runs: a leap over the index, however many there are.
+SELECT job_id FROM history WHERE job_id > ? ORDER BY job_id LIMIT 1;
 
 -- name: last_kept
 -- The newest finished run of a job that is one too many.
@@ -12,7 +12,11 @@ SELECT id FROM history WHERE job_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?;
 
 -- name: surplus
 -- A job's oldest finished runs, up to and with one.
-SELECT id, job_id FROM history WHERE job_id = ? AND id <= ? ORDER BY id LIMIT ?;
+SELECT id FROM history WHERE job_id = ? AND id <= ? ORDER BY id LIMIT ?;
+
+-- name: finished
+-- Those of the runs that are finished, with their jobs.
+SELECT h.id, h.job_id FROM json_each(?) ids CROSS JOIN history h ON h.id = ids.value;
 
 -- name: logs_of
 -- The attempts of a run, whose logs go with it.
@@ -58,18 +62,15 @@ WHERE (j.deleted_ms IS NOT NULL OR (j.hidden = 1 AND j.done = 1))
   AND NOT EXISTS (SELECT 1 FROM history h WHERE h.job_id = j.id)
   AND NOT EXISTS (SELECT 1 FROM requests q WHERE q.job_id = j.id);
 
--- name: finished_logs
--- Logs of ended attempts with their bytes on disk, oldest first.
-SELECT run_id, fence, log_size - coalesce(log_dropped_to - log_dropped_from, 0) FROM attempts
-WHERE log_size > 0 AND log_gone = 0 AND run_id > ? ORDER BY run_id LIMIT ?;
+-- name: ledger_last_kept
+-- The newest row of a job's ledger that is one too many.
+SELECT from_ms FROM occurrences WHERE job_id = ? ORDER BY from_ms DESC LIMIT 1 OFFSET ?;
 
--- name: log_bytes
--- The bytes on disk of all logs that are still there.
-SELECT coalesce(sum(log_size - coalesce(log_dropped_to - log_dropped_from, 0)), 0) FROM attempts WHERE log_size > 0 AND log_gone = 0;
-
--- name: log_dropped
--- A log is gone from disk.
-UPDATE attempts SET log_gone = 1 WHERE run_id = ? AND fence = ?;
+-- name: ledger_surplus
+-- A job's oldest rows, up to and with an instant.
+DELETE FROM occurrences WHERE (from_ms, job_id, key) IN (
+    SELECT from_ms, job_id, key FROM occurrences WHERE job_id = ? AND from_ms <= ? ORDER BY from_ms LIMIT ?
+);
 
 -- name: drop_job
 -- A job that nothing refers to.
@@ -82,3 +83,15 @@ DELETE FROM schedule_versions WHERE job_id = ?;
 -- name: drop_last_run
 -- What its list entry showed.
 DELETE FROM last_runs WHERE job_id = ?;
+
+-- name: drop_streak
+-- What happened to it again and again.
+DELETE FROM streaks WHERE job_id = ?;
+
+-- name: drop_cursor
+-- Where its schedule stood.
+DELETE FROM cursors WHERE job_id = ?;
+
+-- name: drop_dependent
+-- After which job it came.
+DELETE FROM dependents WHERE job_id = ?;

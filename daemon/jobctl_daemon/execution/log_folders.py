@@ -1,0 +1,77 @@
+"""What is on disk of the logs, whatever the store says: their folders, their files, and what they take."""
+
+import os
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from jobctl_daemon.execution.logs import LogFiles
+
+_FOLDER: Final = re.compile(r"\d{1,18}")
+#: A log, or the draft of one that its runner was compacting when it died.
+_LOG: Final = re.compile(r"(\d{1,18})-(\d{1,18})\.log(~?)")
+
+
+class Found(NamedTuple):
+    """A file that is named as a log is."""
+
+    run_id: int
+    fence: int
+    name: str
+    changed_ms: int
+
+
+def folders(directory: str) -> list[str]:
+    """The names of the folders, the oldest runs first."""
+    try:
+        names = os.listdir(directory)
+    except FileNotFoundError:
+        return []
+    return sorted((name for name in names if _FOLDER.fullmatch(name)), key=int)
+
+
+def files(directory: str, folder: str) -> list[Found]:
+    """The files of one folder that are named as logs are, and when they were last written."""
+    found: list[Found] = []
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(os.path.join(directory, folder)) as entries:
+        for entry in entries:
+            match = _LOG.fullmatch(entry.name)
+            if match is not None:
+                with suppress(FileNotFoundError):
+                    changed_ms = int(entry.stat(follow_symlinks=False).st_mtime * 1000)
+                    found.append(Found(int(match[1]), int(match[2]), entry.name, changed_ms))
+    return found
+
+
+def remove(directory: str, folder: str, names: Iterable[str]) -> None:
+    """Deletes files of one folder; those that are gone already are no error."""
+    for name in names:
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(directory, folder, name))
+
+
+def remove_folder(directory: str, folder: str) -> None:
+    """Removes a folder if it is empty."""
+    with suppress(OSError):
+        os.rmdir(os.path.join(directory, folder))
+
+
+def remove_logs(logs: LogFiles, gone: Iterable[tuple[int, int]]) -> None:
+    """Deletes the logs of these (run id, fence)."""
+    for run_id, fence in gone:
+        logs.remove(run_id, fence)
+
+
+def bytes_of(logs: LogFiles, written: Iterable[tuple[int, int]]) -> int:
+    """What the logs of these (run id, fence) take on disk now; a hole in one takes nothing (stat(2), st_blocks)."""
+    total = 0
+    for run_id, fence in written:
+        with suppress(OSError):
+            total += os.stat(logs.path(run_id, fence), follow_symlinks=False).st_blocks * 512
+    return total
+
+
+def logs_of(attempts: Iterable[str]) -> list[tuple[int, int]]:
+    """(run id, fence) of attempts by their names between jobd and its runners."""
+    return [(int(run_id), int(fence)) for run_id, _, fence in (attempt.partition("-") for attempt in attempts)]
