@@ -151,7 +151,7 @@ class Chooser:
             # One that is still coming up has no more to put in order than one that is killed.
             if code != 0 and not (code == -signal.SIGTERM and not self._was_ready()) and not self._in_trouble():
                 self._find(f"jobd was asked to stop and ended with {code}")
-        elif self._in_trouble():
+        elif self._in_trouble() and not self._was_ready():
             self._note("start-ups refused", f"jobd ended with {code}")
         else:
             self._find(f"jobd ended by itself with {code}")
@@ -177,8 +177,9 @@ class Chooser:
         """Another daemon: the one that stands by takes over by itself, else one is started."""
         if self._standby is not None:
             self._daemon.process, self._standby = self._standby, None
-            died_s = boot_s()
-            self._after(0, "takeover", lambda: self._time_takeover(died_s))
+            if not self._in_trouble():
+                died_s = boot_s()
+                self._after(0, "takeover", lambda: self._time_takeover(died_s))
         else:
             self._after(delay_s, "start", self._start)
 

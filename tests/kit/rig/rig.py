@@ -184,8 +184,9 @@ class _Rig:
             "seconds": round(boot_s() - self._began_s),
             "seed": self._plan.seed,
         }
-        if self._faults.takeovers_s:
-            figures["slowest takeover, s"] = round(max(self._faults.takeovers_s), 2)
+        if took_s := sorted(self._faults.takeovers_s):
+            figures["takeovers, median, s"] = round(took_s[len(took_s) // 2], 2)
+            figures["takeovers, slowest, s"] = round(took_s[-1], 2)
         figures |= {f"runs {state}": count for state, count in states.items()}
         return Report(
             figures,
