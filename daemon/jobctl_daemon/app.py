@@ -16,7 +16,7 @@ import structlog
 
 from jobctl import __version__, schedule
 from jobctl.clock import Clock
-from jobctl.errors import InvalidInput
+from jobctl.errors import DaemonError, Damaged, InvalidInput
 from jobctl.paths import Places
 from jobctl_daemon import loop, settings
 from jobctl_daemon.api.context import HostFacts, Services
@@ -24,6 +24,7 @@ from jobctl_daemon.api.context import Settings as ApiSettings
 from jobctl_daemon.api.server import Server
 from jobctl_daemon.build import build_id
 from jobctl_daemon.decide.letters import Here
+from jobctl_daemon.disk import Room
 from jobctl_daemon.execution.again import StartAgain
 from jobctl_daemon.execution.identity import boot_id, boot_key, user_by_uid
 from jobctl_daemon.execution.log_folders import logs_of
@@ -48,6 +49,7 @@ from jobctl_daemon.services.materialise import Materialise
 from jobctl_daemon.services.rescue import Rescue
 from jobctl_daemon.services.retain import Retain
 from jobctl_daemon.services.tell import Tell
+from jobctl_daemon.services.upkeep import Upkeep
 from jobctl_daemon.services.zones import Zones
 from jobctl_daemon.store.sqlite import SqliteStore
 
@@ -75,7 +77,9 @@ class Daemon:
         self._stop = asyncio.Event()
         self._health = Health(setup.clock)
         self._kept = Kept(setup.clock, self._health)
-        self._store = SqliteStore(setup.places.database)
+        self._room = Room(setup.places.state_dir, setup.places.database, setup.settings.low_disk_bytes)
+        self._store = SqliteStore(setup.places.database, room=self._room)
+        self._broken: Damaged | None = None
         self._logs = LogFiles(setup.places.runs_dir)
         self._pool = RunnerPool(setup.clock, self._reported, self._runner_lost)
         self._runners = Runners(self._pool, setup.places.state_dir, build_id(), setup.settings.runners)
@@ -85,11 +89,15 @@ class Daemon:
 
     async def run(self) -> None:
         """Until TERM, INT or an asked-for stop. Commands go on."""
+        self._loop = asyncio.get_running_loop()
+        self._store.watch(self._look_after, self._damage_found)
         await self._store.open()
         try:
             await self._compose()
             await self._begin()
             await self._serve()
+            if self._broken is not None:
+                raise self._broken
         finally:
             self._pool.close()
             await self._store.close()
@@ -114,6 +122,13 @@ class Daemon:
         keep = keep_of(setup.settings)
         self._retain = Retain(store, clock, self._logs, keep, self._time.age_ms, self._writing)
         self._tell = Tell(store, clock, self._health, Here(socket.gethostname(), schedule.host_zone()[0]))
+        self._upkeep = Upkeep(clock, self._health, self._room, store.tend, self._wake_everybody)
+        self._room.changed = self._room_changed
+        self._desk.room = self._room
+        for service in (self._materialise, self._dispatch, self._tell):
+            service.held = self._room.held
+        if store.log_was_missing:
+            self._health.warnings["missing"] = _LOG_MISSING
         self._apply(setup.settings)
         ends = self._retain.heard
         store.listen(Hearing(self._materialise.wake.set, self._tell.heard, ends, self._wake_everybody))
@@ -187,7 +202,7 @@ class Daemon:
             await self._kept.end()
 
     def _services(self) -> list[loop.Service]:
-        return [self._materialise, self._dispatch, self._collect, self._rescue, self._retain, self._tell]
+        return [self._materialise, self._dispatch, self._collect, self._rescue, self._retain, self._tell, self._upkeep]
 
     async def _wind_down(self) -> None:
         """No new requests, no new claims, then what the runners have reported is recorded."""
@@ -196,8 +211,11 @@ class Daemon:
         structlog.get_logger().info("daemon.stopping", running=len(self._pool.flights))
         await self._server.stop()
         await self._kept.end()
-        await self._collect.run_once()
-        await self._time.end()
+        try:
+            await self._collect.run_once()
+            await self._time.end()
+        except DaemonError as error:  # what could not be recorded stays with the runners, for the next daemon
+            structlog.get_logger().warning("daemon.unrecorded", error=error.message)
         structlog.get_logger().info("daemon.stopped", running=len(self._pool.flights))
 
     async def _watchdog(self, every_s: float) -> None:
@@ -214,6 +232,23 @@ class Daemon:
     def _writing(self) -> list[tuple[int, int]]:
         """The logs of what runs, by (run id, fence)."""
         return logs_of(self._pool.flights)
+
+    def _room_changed(self) -> None:
+        """From any thread."""
+        self._loop.call_soon_threadsafe(self._look_after)
+
+    def _look_after(self) -> None:
+        self._upkeep.wake.set()
+
+    def _damage_found(self, error: Damaged) -> None:
+        """From any thread."""
+        self._loop.call_soon_threadsafe(self._give_up, error)
+
+    def _give_up(self, error: Damaged) -> None:
+        """Nothing more is done with a file that cannot be trusted."""
+        structlog.get_logger().critical("database.damaged", error=error.message, hint=error.hint)
+        self._broken = error
+        self._stop.set()
 
     def _reported(self) -> None:
         self._collect.wake.set()
@@ -248,9 +283,16 @@ class Daemon:
         self._api_settings.slots = self._dispatch.slots
         self._dispatch.wake.set()
         self._retain.keep = keep_of(wanted)
+        self._room.wanted_low = wanted.low_disk_bytes
         if self._runners.count != wanted.runners:
             self._runners.count = wanted.runners
             self._rescue.wake.set()
+
+
+_LOG_MISSING = (
+    "the daemon before this one died, and what it had written ahead (jobctl.db-wal) is gone: if nobody opened the "
+    "database with another program, what was recorded last is missing; see `jobctl doctor --deep`"
+)
 
 
 def _nothing() -> None:

@@ -9,6 +9,7 @@ from jobctl.errors import JobctlError
 from jobctl_daemon import holder
 from jobctl_daemon.api.context import ClockReport, ClockStep, Downtime, HealthReport, Lag, ServiceBeat, StopMode
 from jobctl_daemon.decide.adoption import attempt_id
+from jobctl_daemon.disk import Room
 from jobctl_daemon.execution import told
 from jobctl_daemon.execution.pool import RunnerPool
 from jobctl_daemon.health import STALLED_MS, Health
@@ -57,6 +58,7 @@ class HealthDesk:
         """None until the store is open."""
         self.store: Store | None = None
         """The same."""
+        self.room: Room | None = None
 
     def stalled(self) -> dict[str, str]:
         """The services and the threads of the store → what they have not done for too long."""
@@ -100,16 +102,18 @@ class HealthDesk:
     def snapshot(self) -> HealthReport:
         failing = [f"{name} fails: {beat.error}" for name, beat in self._health.services.items() if beat.error]
         stalled = [f"{name} {words}" for name, words in self.stalled().items()]
+        trouble = self.room.look() if self.room is not None else None
+        short = [] if trouble is None else [f"{trouble.message}: {trouble.hint}"]
         silent = told.troubles(self._pool)
         unstartable = told.without_runner(self._pool)
         return HealthReport(
             stopping=self.stopping,
-            unready=next(iter([*failing, *stalled]), unstartable),
+            unready=next(iter([*short, *failing, *stalled]), unstartable),
             services=self._services(),
             start_lag=_lag(self._health.start_lag),
             loop_lag=_lag(self._loop_lag),
             standbys=holder.waiting(self._lock_file),
-            warnings=[*self._health.warnings.values(), *failing, *stalled, *silent],
+            warnings=[*short, *self._health.warnings.values(), *failing, *stalled, *silent],
             returns_after_reboot=self._returns[0],
             returns_after_reboot_why=self._returns[1],
             clock=self._clock_report(),

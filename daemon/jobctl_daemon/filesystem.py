@@ -1,8 +1,6 @@
-"""The folder the daemon lives in: private, local, its files the daemon's own, and held by one daemon."""
+"""The folder the daemon lives in: private, local, and with files that are the daemon's own."""
 
-import contextlib
 import errno
-import fcntl
 import os
 import pwd
 import stat
@@ -10,11 +8,14 @@ from collections.abc import Callable
 from shlex import quote
 from typing import Final
 
-from jobctl.errors import Conflict, Forbidden, InvalidInput, Unavailable
+from jobctl.errors import Forbidden, InvalidInput, Unavailable
 from jobctl_daemon.mounts import network_kind
 
 #: What the daemon itself writes in its folder. Tools that somebody ran as another user leave such files behind.
-_FILES: Final = ("jobctl.db", "jobctl.db-wal", "jobctl.db-shm", "jobctl.db-open", "jobd.lock", "jobd.log", "reserve")
+_FILES: Final = (
+    "jobctl.db", "jobctl.db-wal", "jobctl.db-shm", "jobctl.db-open", "jobd.lock", "jobd.lock.json", "jobd.log",
+    "reserve",
+)  # fmt: skip
 _FOLDERS: Final = ("runs", "runner")
 _OWN_FILE: Final = 0o600
 _OWN_FOLDER: Final = 0o700
@@ -89,29 +90,3 @@ def _name(uid: int) -> str:
         return f"{pwd.getpwuid(uid).pw_name}, uid {uid}"
     except KeyError:
         return f"uid {uid}"
-
-
-def lock(path: str) -> int:
-    """Takes the daemon's lock for life; raises `Conflict` naming the holder.
-
-    The descriptor is close-on-exec, so no runner or command inherits the lock.
-    """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        holder = os.read(descriptor, 32).decode("ascii", "replace").strip() or "unknown"
-        os.close(descriptor)
-        raise Conflict(
-            f"jobd is running already for {os.path.dirname(path)} (pid {holder})", "jobctl status"
-        ) from error
-    return descriptor
-
-
-def name_holder(descriptor: int, pid: int) -> None:
-    """Writes into the lock file who holds it. In this order the file keeps its block, also on a full disk; without
-    one the holder has no name, which is no reason not to run."""
-    text = f"{pid}\n".encode("ascii")
-    with contextlib.suppress(OSError):
-        os.pwrite(descriptor, text, 0)
-        os.ftruncate(descriptor, len(text))

@@ -23,6 +23,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     retention_runs: int = 1000
     """Finished runs kept of each job."""
     retention_log_bytes: int = 1_000_000_000
+    low_disk_bytes: int = 64_000_000
+    """With less free on the disk of the state folder, at most a 20th of it, new work waits."""
 
 
 _BOUNDS = {
@@ -31,6 +33,7 @@ _BOUNDS = {
     "retention_days": (1, 36_500),
     "retention_runs": (1, 1_000_000),
     "retention_log_bytes": (1_000_000, 1 << 50),
+    "low_disk_bytes": (0, 1 << 50),
 }
 _LEVELS = ("debug", "info", "warning", "error")
 

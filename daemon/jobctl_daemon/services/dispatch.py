@@ -1,5 +1,6 @@
 """From due runs to started commands: admit, claim, hand over."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from jobctl.clock import Clock
@@ -68,6 +69,8 @@ class Dispatch:
         self._users = Users(clock)
         self._waited: set[int] = set()
         self._look = True
+        self.held: Callable[[], bool] = _never
+        """Whether nothing new may be started, for want of room."""
 
     def due(self) -> None:
         """Something may be due: the next pass admits before it claims."""
@@ -75,6 +78,8 @@ class Dispatch:
         self.wake.set()
 
     async def run_once(self) -> Pass:
+        if self.held():
+            return Pass()
         now_ms = self._clock.now_ms()
         admitted = 0
         if self._look:
@@ -155,3 +160,7 @@ class Dispatch:
         """Whom the command runs as, if not as the daemon's own user."""
         wanted = claim.execution.user
         return None if wanted in (None, self._host.user.name) else wanted
+
+
+def _never() -> bool:
+    return False

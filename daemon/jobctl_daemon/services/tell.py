@@ -4,7 +4,7 @@ The event log is the queue, and a delivery is a run like any other: durable, ret
 user, with a log that can be read. A receiver that hangs holds up nothing but its own run.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -52,6 +52,8 @@ class Tell:
         self._here = here
         self._memory: Memory | None = None
         self._unlooked = 0
+        self.held: Callable[[], bool] = _never
+        """Whether messages, which are runs, must wait for want of room."""
 
     def heard(self, events: Sequence[Event]) -> None:
         """These were committed. While there is a warning any success may be that of a delivery done again."""
@@ -62,6 +64,8 @@ class Tell:
             self.wake.set()
 
     async def run_once(self) -> Pass:
+        if self.held():
+            return Pass()
         memory, self._memory = self._memory, None
         oldest, newest = await self._store.event_span()
         if memory is None:
@@ -168,3 +172,7 @@ class Tell:
             self._health.warnings.pop(_TOPIC, None)
         else:
             self._health.warnings[_TOPIC] = words
+
+
+def _never() -> bool:
+    return False

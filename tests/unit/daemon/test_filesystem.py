@@ -1,4 +1,4 @@
-"""The daemon's folder: local, private, held by one."""
+"""The daemon's folder: local, private, its own."""
 
 import os
 import subprocess
@@ -6,20 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jobctl.errors import Conflict, Forbidden, InvalidInput
+from jobctl.errors import Forbidden, InvalidInput
 from jobctl_daemon import filesystem
-
-
-def test_a_second_daemon_is_told_who_holds_the_folder(tmp_path: Path) -> None:
-    path = str(tmp_path / "jobd.lock")
-    held = filesystem.lock(path)
-    filesystem.name_holder(held, 4711)
-    try:
-        with pytest.raises(Conflict, match="4711"):
-            filesystem.lock(path)
-    finally:
-        os.close(held)
-    os.close(filesystem.lock(path))
 
 
 def test_the_state_folder_is_made_private(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import sqlite3
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -80,19 +81,20 @@ def transaction_lost(error: BaseException) -> bool:
     return code_of(error) in _TRANSACTION_LOST
 
 
-def translate(error: Exception, kind: Failure | None = None, path: str = "") -> Exception:
+def translate(error: Exception, kind: Failure | None = None, path: str = "", holders: Sequence[str] = ()) -> Exception:
     """The error a caller sees. What is neither SQLite's nor the system's passes through.
 
-    `kind`: what the disk told of it. The words of one kind are the same each time, so that a log can count them.
+    `kind`: what the disk told of it; `holders`: the programs that hold its locks. The words of one kind are the same
+    each time, so that a log can count them.
     """
     if isinstance(error, OSError):
         return Unavailable(f"the database cannot be opened: {error}", "check the state folder")
     if isinstance(error, JobctlError) or not isinstance(error, sqlite3.Error):
         return error
-    return _in_words(kind or kind_of(error), error, path)
+    return _in_words(kind or kind_of(error), error, path, ", ".join(holders) or "another program")
 
 
-def _in_words(kind: Failure | None, error: sqlite3.Error, path: str) -> DaemonError | InternalError:
+def _in_words(kind: Failure | None, error: sqlite3.Error, path: str, who: str) -> DaemonError | InternalError:
     if kind is None:
         return InternalError(f"the store failed: {error}", "please report it")
     what = f"the database {path}".rstrip()
@@ -109,8 +111,8 @@ def _in_words(kind: Failure | None, error: sqlite3.Error, path: str) -> DaemonEr
             "its disk may have been mounted so after an error: see dmesg, and the owner and mode of the file",
         ),
         Failure.LOCKED: (
-            f"another program holds {what} locked",
-            "no other program may write to it while jobd runs: `fuser` names it",
+            f"{who} holds {what} locked",
+            "end that program: no other one may write to the database while jobd runs",
         ),
         Failure.UNWRITABLE: (f"{what} cannot be read or written: {error}", "check the disk of the state folder"),
     }

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from jobctl.errors import Damaged
 from jobctl_daemon.disk import Room
+from jobctl_daemon.store.sqlite import holders
 from jobctl_daemon.store.sqlite.failures import Failure, kind_of, settled, translate
 
 
@@ -29,7 +30,8 @@ class Wording:
         """The error for the caller."""
         if not isinstance(error, sqlite3.Error):
             return translate(error)
-        worded = translate(error, self.kind(error), str(self._path))
+        kind = self.kind(error)
+        worded = translate(error, kind, str(self._path), holders.writers(self._path) if kind is Failure.LOCKED else ())
         if isinstance(worded, Damaged) and not self._told:
             self._told = True
             self.on_damage(worded)

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from jobctl.model import Event
 from jobctl_daemon.disk import Room
 from jobctl_daemon.store import Watched
-from jobctl_daemon.store.sqlite import events
+from jobctl_daemon.store.sqlite import events, holders
 from jobctl_daemon.store.sqlite.batch import Operation, Outcome, commit
 from jobctl_daemon.store.sqlite.failures import Failure, kind_of
 from jobctl_daemon.store.sqlite.opening import busy_timeout
@@ -58,6 +58,8 @@ class LogLength(NamedTuple):
 
     size: int
     blocked: bool
+    readers: tuple[str, ...] = ()
+    """Other programs that read, when it is blocked."""
 
 
 class Writer:
@@ -76,7 +78,8 @@ class Writer:
         self._thread = DatabaseThread(connect)
         self._wal_path = wal_path
         self._room = room
-        self._wording = wording or Wording(Path(wal_path.removesuffix("-wal")), room)
+        self._path = Path(wal_path.removesuffix("-wal"))
+        self._wording = wording or Wording(self._path, room)
         self._checkpoint_at = self._log_bytes
         self._blocked = False
         self._rewound = False
@@ -214,7 +217,7 @@ class Writer:
         if size >= self._log_bytes or self._blocked:
             await self._thread.call(self._empty_log)
             size = _size(self._wal_path)
-        return LogLength(size, self._blocked)
+        return LogLength(size, self._blocked, holders.readers(self._path) if self._blocked else ())
 
     def _tend_log(self, connection: sqlite3.Connection) -> bool:
         """Whether a long log has just been found not to let itself be emptied."""
