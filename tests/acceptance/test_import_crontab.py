@@ -191,6 +191,7 @@ def test_a_live_crontab_is_taken_over_once_and_given_back(desk: Desk, daemon: Re
     desk.jobctl("import", "crontab", "--rollback", code=3)
 
 
+@pytest.mark.case("F053")
 def test_imported_commands_run_as_cron_would_run_them(desk: Desk, daemon: RealDaemon) -> None:
     table = (
         b"SHELL=/bin/bash\nA='x y'\n0 3 1 1 * cat; echo \"$A $PATH $0\" \\%; [[ 1 ]]; printf 'caf\xe9'%in\\%put%two\n"

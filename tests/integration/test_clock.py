@@ -66,6 +66,7 @@ async def test_how_long_no_daemon_ran_is_known(host: Lives, clean: bool) -> None
 # ── set back ──────────────────────────────────────────────
 
 
+@pytest.mark.case("F045")
 async def test_two_hours_back_everything_goes_on_and_the_daily_one_is_not_repeated(host: Lives) -> None:
     await _busy(host)
     await host.step(-2 * HOUR)
@@ -93,6 +94,7 @@ async def test_the_minutes_that_are_lived_again_have_runs_of_their_own(host: Liv
     assert all(start.key.endswith(":1") for start in again)
 
 
+@pytest.mark.case("F045")
 @pytest.mark.parametrize("by_ms", [5 * SECOND, 59 * SECOND])
 async def test_a_step_of_seconds_repeats_nothing_and_makes_no_generation(host: Lives, by_ms: int) -> None:
     await _busy(host)
@@ -106,6 +108,7 @@ async def test_a_step_of_seconds_repeats_nothing_and_makes_no_generation(host: L
     assert host.said("clock.stepped") == []
 
 
+@pytest.mark.case("F045")
 async def test_days_back_everything_counts_from_there(host: Lives) -> None:
     await _busy(host)
     await host.step(-400 * DAY)
@@ -172,6 +175,7 @@ async def test_what_was_skipped_on_request_stays_skipped_over_a_small_step(host:
 # ── forward, and back again ──────────────────────────────────────────────
 
 
+@pytest.mark.case("F046")
 async def test_ten_years_forward_and_back_costs_one_run_and_silences_nothing(host: Lives) -> None:
     await _busy(host)
     before = len(host.starts)
@@ -202,6 +206,7 @@ async def test_misses_after_a_wrong_time_was_corrected_are_caught_up_as_ever(hos
     assert sum(row.count for row in rows) == 24 * 60 - 1
 
 
+@pytest.mark.case("F046")
 @pytest.mark.parametrize("down_ms", [0, 10 * HOUR])
 async def test_a_clock_that_is_at_1970_for_a_while_after_the_boot_repeats_nothing(host: Lives, down_ms: int) -> None:
     await _busy(host)
@@ -330,6 +335,7 @@ async def test_a_backlog_that_fills_every_slot_lets_what_is_on_its_time_go_first
 # ── waking ──────────────────────────────────────────────
 
 
+@pytest.mark.case("F048")
 async def test_a_wake_that_is_early_or_late_makes_one_run_and_never_before_its_time(host: Lives) -> None:
     await host.add("minutely", cron="* * * * *")
     for round_ in range(1, 200):

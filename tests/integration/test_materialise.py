@@ -147,6 +147,7 @@ async def test_missed_slots_of_a_pause_are_one_row_and_nothing_fires_at_its_end(
     assert await scene.slots(job) == []
 
 
+@pytest.mark.case("F052")
 async def test_a_boot_job_runs_once_each_boot_and_not_for_the_boot_it_was_added_in(scene: Scene) -> None:
     await once.expand_boot(scene.store, scene.clock, "boot-a", scene.epoch)
     scene.clock.tick(1000)
@@ -181,6 +182,7 @@ async def test_a_hundred_thousand_missed_slots_do_not_hold_up_the_scan(scene: Sc
     assert sum(row.count for row in await scene.skipped(job)) == 99_999
 
 
+@pytest.mark.case("F050")
 async def test_new_zone_data_aims_every_cursor_again_and_old_data_touches_none(scene: Scene) -> None:
     job = await scene.add(ScheduleSpec(timezone="Europe/Berlin", cron="0 9 * * *"))
     right = job.next_run_at

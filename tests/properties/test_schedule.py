@@ -75,6 +75,7 @@ def _cases(draw):
     return schedule, draw(_moments(schedule.tz))
 
 
+@pytest.mark.case("F042")
 @settings(max_examples=300, deadline=None)
 @given(_cases())
 def test_the_next_fire_lies_strictly_ahead_and_stepping_is_iterating(case):
@@ -175,6 +176,7 @@ def test_around_the_changes_of_odd_zones_the_fires_are_those_of_real_minutes(zon
             assert fires == _brute(schedule, from_ms, until_ms), (zone, text, change)
 
 
+@pytest.mark.case("F040", "F042")
 def test_in_every_zone_a_fixed_time_in_a_gap_runs_exactly_once_and_never_twice_a_day():
     year = (_ms("2026-01-01T00:00+00:00"), _ms("2027-01-01T00:00+00:00"))
     for zone in _zones():
@@ -204,6 +206,7 @@ def test_the_stretches_are_those_of_the_zone_files():
         assert [change for change in found if change[0] <= (expected[-1][0] if expected else 0)] == expected, name
 
 
+@pytest.mark.case("F042")
 @pytest.mark.parametrize(
     ("text", "zone", "start"),
     [

@@ -65,6 +65,7 @@ def env_of(crontab: Crontab) -> list[list[Any]]:
     ]
 
 
+@pytest.mark.case("F053")
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case["file"])
 def test_a_file_gives_what_its_entry_says(case: dict[str, Any]) -> None:
     crontab = table(case)

@@ -11,6 +11,7 @@ TEXT = st.text(alphabet="ab %\\'\"#\udcff é\t", max_size=30)
 INPUT = st.text(alphabet="ab%\\\n ", max_size=30)
 
 
+@pytest.mark.case("F053")
 @pytest.mark.parametrize(
     ("text", "command", "stdin"),
     [
