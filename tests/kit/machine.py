@@ -14,12 +14,10 @@ import tempfile
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final, cast
 
 from jobctl.errors import CallerError
 from jobctl.model import Event
-from jobctl_daemon import app
 from jobctl_daemon.decide.adoption import attempt_id
 from jobctl_daemon.execution.again import StartAgain
 from jobctl_daemon.execution.identity import User
@@ -28,6 +26,7 @@ from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.execution.pool import RunnerPool
 from jobctl_daemon.execution.request import Host as HostFacts
 from jobctl_daemon.health import Health
+from jobctl_daemon.hearing import Hearing
 from jobctl_daemon.loop import Pass
 from jobctl_daemon.services import once
 from jobctl_daemon.services.clock import Timekeeper
@@ -501,10 +500,7 @@ class Host:
     def _heard(self, events: Sequence[Event]) -> None:
         """What the daemon does with every committed change."""
         if self.driven:
-            tell = SimpleNamespace(heard=lambda _: None)
-            retain = SimpleNamespace(finished=lambda _: None)
-            daemon: Any = SimpleNamespace(_materialise=self.driven["materialise"].service, _tell=tell, _retain=retain)
-            app.Daemon._heard(daemon, events)
+            Hearing(self.driven["materialise"].service.wake.set, _nothing, _nothing, _unheard)(events)
 
     def _reported(self) -> None:
         if self.driven:
@@ -524,6 +520,14 @@ class Host:
         if self._failure is not None:
             raise self._failure
         return answer
+
+
+def _nothing(*_: Any) -> None:
+    """Nobody else listens."""
+
+
+def _unheard() -> None:
+    raise AssertionError("what was committed was not understood")
 
 
 _NEW_RUNS: Final = """

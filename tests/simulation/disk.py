@@ -28,6 +28,9 @@ class Disk:
     read_trap: int | None = None
     sprung: dict[str, int] = field(default_factory=dict)
     """Failures by kind, as they happened."""
+    reserve: int = 0
+    """Pieces that are held back, and below how many more commits what was given up of them is good for."""
+    spare: int = 0
     groups: int = 0
     """Commits of several operations."""
     written: int = 0
@@ -84,7 +87,7 @@ class Connection:
             self._meet("full")
             self._meet("broken")
             self.disk.written += 1
-            if self.disk.full and self.disk.written % 5 == 0:
+            if self.disk.full and not self.disk.spare and self.disk.written % 5 == 0:
                 self._fail("disk full")
 
     def _commits(self) -> None:
@@ -94,8 +97,9 @@ class Connection:
             self._meet("group full")
         if changed:
             self._meet("commit full")
-            if self.disk.full:
+            if self.disk.full and not self.disk.spare:
                 self._fail("disk full")
+            self.disk.spare = max(0, self.disk.spare - 1)
 
     def _meet(self, kind: str) -> None:
         trap = self.disk.trap

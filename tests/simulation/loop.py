@@ -84,6 +84,10 @@ class StepLoop(asyncio.BaseEventLoop):
             waits.append(int((self._scheduled[0]._when - self.time()) * 1000) + 1)
         return max(0, min(waits)) if waits else None
 
+    def alarm_ms(self) -> int | None:
+        """The wall time of the next alarm; None: there is none."""
+        return min((alarm.at_ms for alarm in self.alarms if alarm.at_ms is not None), default=None)
+
     def clock_was_set(self) -> None:
         """A timer that is cancelled on set says so at once (timerfd_create(2))."""
         for alarm in self.alarms:

@@ -33,6 +33,7 @@ from jobctl_daemon.store.sqlite import thread as thread_module
 from jobctl_daemon.store.sqlite.opening import connect_reader, connect_writer
 from simulation.disk import Connection, Thread
 from simulation.loop import Alarm, StepLoop
+from simulation.room import SimulatedRoom
 from simulation.runner import Client, Runner
 
 if TYPE_CHECKING:
@@ -315,6 +316,7 @@ def in_place(world: "World") -> Iterator[None]:
         "process_limits": (app, lambda: (-1, -1)),
         "set_level": (app, lambda level: None),
         "SqliteStore": (app, lambda path, **more: _Answers(world.starting, path, **more)),
+        "Room": (app, lambda *places: SimulatedRoom(world.disk, *places)),
         "LogFiles": (app, lambda directory: _Logs(world)),
         "Server": (app, _Server),
         "Alarm": (loop, Alarm),

@@ -141,8 +141,9 @@ class World:
 
     @property
     def daemon(self) -> Process | None:
-        """The newest."""
-        return self.processes[-1] if self.processes else None
+        """The one whose store it is."""
+        newest = self.processes[-1] if self.processes else None
+        return None if newest is None or (newest.epoch or self.epoch) < self.epoch else newest
 
     def say(self, words: str) -> None:
         self.said.append(words.replace(self.folder, ""))
