@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator
 from shlex import quote
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NoReturn
 
 import typer
 
+from jobctl import __version__
 from jobctl.cli import describe
 from jobctl.cli.dead import count_words
 from jobctl.cli.ending import Ended, How
 from jobctl.cli.session import Session
 from jobctl.cli.times import Viewer, duration, milliseconds, rfc3339, span, took
 from jobctl.client.sync import Client
+from jobctl.client.transport import PROTOCOL, mismatch
 from jobctl.errors import Unavailable
 
 EXAMPLES = (
@@ -54,6 +56,8 @@ def verb(
     client = session.reader()
     status = client.status()
     render = session.render
+    if str(status["protocol"]) != PROTOCOL:
+        _show_foreign(session, status)
     if check:
         _check(session, client, status, new_ms)
     elif render.output in {"json", "ndjson"}:
@@ -62,6 +66,16 @@ def verb(
         render.names([str(status["state"])])
     else:
         _show(session, status, _paused(client, status))
+
+
+def _show_foreign(session: Session, status: dict[str, Any]) -> NoReturn:
+    """What a daemon of another protocol surely says; nothing else is believed."""
+    if session.render.machine:
+        session.render.json(status)
+    else:
+        session.render.fact("jobd", f"{status['version']}, {status['state']}, pid {status['pid']}", _INDENT)
+        session.render.fact("jobctl", f"{__version__}, this program", _INDENT)
+    raise mismatch(str(status["protocol"]))
 
 
 def _check(session: Session, client: Client, status: dict[str, Any], new_ms: int) -> None:
@@ -157,7 +171,8 @@ def _show(session: Session, status: dict[str, Any], pauses: list[dict[str, Any]]
     if status["home"]:
         kind = f"trial of {status['user']} in JOBCTL_HOME {status['home']}"
     up = span(status["uptime_s"]) + _down(status["clock"]["last_down"], viewer)
-    fact("jobd", f"{status['version']}, {status['state']} for {up}, pid {status['pid']}, {kind}", _INDENT)
+    installed = "" if status["version"] == __version__ else f" (installed is {__version__}: start it anew)"
+    fact("jobd", f"{status['version']}{installed}, {status['state']} for {up}, pid {status['pid']}, {kind}", _INDENT)
     for label, text in _facts(viewer, status):
         fact(label, text, _INDENT)
     for pid in status.get("standbys", ()):

@@ -240,11 +240,17 @@ class Client:
         return self._post("/v1/schedule/preview", draft)
 
     def status(self) -> Json:
-        return self._get("/v1/status")
+        """Of a daemon of another protocol too: what is in it may then be other than docs/api.md says."""
+        return self._of_any("GET", "/v1/status")
 
     def ready(self) -> Json:
         """`{"status": "ok"}`, or `Unavailable` with the reason."""
         return self._get("/v1/health/ready")
 
     def stop_daemon(self) -> Json:
-        return self._post("/v1/daemon/stop")
+        """Of any protocol."""
+        return self._of_any("POST", "/v1/daemon/stop")
+
+    def _of_any(self, method: str, path: str) -> Json:
+        answer: Json = checked(self._transport(Request(method, path, timeout_s=ANSWER_S)), any_protocol=True).json()
+        return answer

@@ -102,18 +102,29 @@ class UnixTransport:
         return sock
 
 
-def checked(response: Response) -> Response:
-    """The answer, or the error it stands for; another protocol is refused before anything is believed."""
+def checked(response: Response, *, any_protocol: bool = False) -> Response:
+    """The answer, or the error it stands for; another protocol is refused before anything is believed.
+
+    `any_protocol`: of the few requests by which a daemon of another version is recognised and stopped.
+    """
     protocol = response.headers.get("jobctl-protocol")
-    if protocol is not None and protocol != PROTOCOL:
+    if protocol is not None and protocol != PROTOCOL and not any_protocol:
         response.close()
-        raise VersionMismatch(
-            f"the daemon speaks protocol {protocol}, this jobctl speaks {PROTOCOL}",
-            "restart the daemon: `jobctl daemon stop`, `jobctl daemon start`; running commands go on",
-        )
+        raise mismatch(protocol)
     if response.status < 400:
         return response
     raise _problem(response)
+
+
+def mismatch(protocol: str) -> VersionMismatch:
+    """The daemon speaks this protocol and not ours: which side to restart."""
+    older = protocol.isdigit() and int(protocol) < int(PROTOCOL)
+    return VersionMismatch(
+        f"the daemon speaks protocol {protocol}, this jobctl speaks {PROTOCOL}",
+        "restart the daemon, which is older: `jobctl daemon stop`, `jobctl daemon start`; running commands go on"
+        if older
+        else "this jobctl is older: call the one that was installed with the daemon; `jobctl daemon stop` works",
+    )
 
 
 def unreachable(why: str) -> Unreachable:
