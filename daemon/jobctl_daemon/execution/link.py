@@ -22,6 +22,10 @@ RUNNER_PROTOCOL = 1
 SILENT_S = 10.0
 #: How long somebody waits on the spot for an answer that he needs to go on. What comes later is heard all the same.
 _ANSWER_S = 3.0
+#: A start is answered in a millisecond or two. One that takes longer than this is held up, and so is what comes behind.
+_AT_ONCE_S = 0.05
+#: One that has said nothing for longer is asked for a word before it is sent a start.
+_FRESH_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class Link(asyncio.Protocol):
         self._hello: asyncio.Future[Hello] = self._loop.create_future()
         self._version = ""
         self._asked_at: float | None = None
+        self._heard_at = float("-inf")
         self._patience: asyncio.TimerHandle | None = None
         self.listed = asyncio.Event()
         """Set when the runner has told all that it holds."""
@@ -72,7 +77,9 @@ class Link(asyncio.Protocol):
         self.silent = False
         """It has not answered for so long that it gets no more starts."""
         self.starting = 0
-        """Starts that were sent and not yet answered: the load that counts when starts are spread."""
+        """Starts that were sent and not yet answered."""
+        self.sent = 0
+        """Starts that were sent: the least used is next."""
         self.pid: int | None = None
         """Of the process at the other end, as the kernel knows it (SO_PEERCRED in unix(7))."""
 
@@ -89,6 +96,14 @@ class Link(asyncio.Protocol):
     def waiting_s(self) -> float | None:
         """For how long it has owed a word; None: it owes none."""
         return None if self._asked_at is None else self._loop.time() - self._asked_at
+
+    @property
+    def attentive(self) -> bool:
+        """Whether a start sent now would be dealt with at once, as far as one can know: it has just said something, or
+        owes an answer for no longer than one takes."""
+        if self._asked_at is not None:
+            return self._loop.time() - self._asked_at < _AT_ONCE_S
+        return self._loop.time() - self._heard_at < _FRESH_S
 
     # ── what is asked ────────────────────────────────────────────
     async def greet(self, version: str) -> Hello:
@@ -133,6 +148,7 @@ class Link(asyncio.Protocol):
     def start(self, message: dict[str, Any]) -> None:
         """Sends a start: an answer is due soon."""
         self.starting += 1
+        self.sent += 1
         self.ask(message)
 
     def start_answered(self) -> None:
@@ -169,6 +185,7 @@ class Link(asyncio.Protocol):
         self.pid = _peer(transport.get_extra_info("socket"))
 
     def data_received(self, data: bytes) -> None:
+        self._heard_at = self._loop.time()
         self._owes_nothing()
         *lines, self._rest = (self._rest + data).split(b"\n")
         if lines and not self._hello.done():

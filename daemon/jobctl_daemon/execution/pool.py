@@ -19,9 +19,6 @@ from jobctl_daemon.execution.link import Foreign, Link
 from jobctl_daemon.execution.reaching import reachable
 from jobctl_daemon.execution.reports import Draining, Ended, Held, Refused, Report, Rescanned, Started, parse
 
-#: Starts that a runner has been sent and not answered. What waits behind a slow exec is bounded by it; a runner makes
-#: four between two looks at its messages, and this many keep it busy meanwhile.
-_WINDOW = 4
 #: For status: how long a runner has for a sign of life.
 _LOOK_S = 0.3
 #: After its last instant by its timeout and grace, before somebody asks what has become of a command.
@@ -169,20 +166,31 @@ class RunnerPool:
 
     # ── attempts ─────────────────────────────────────────────────
     def start(self, message: dict[str, Any], due_ms: int | None, build: str) -> None:
-        """Hands an attempt to the runner with the fewest starts under way, as soon as one has room."""
+        """Hands an attempt to a runner as soon as one has room: the one that holds least."""
         self._build = build
         self.flights[message["id"]] = Flight(None, due_ms)
         self._outbox.append(message)
         self._send_some()
 
+    def has_room(self, link: Link) -> bool:
+        """Whether a start that is sent now is made at once, as far as one can know.
+
+        One at a time: what is sent behind a start that hangs hangs too, and cannot be taken back. It costs nothing that
+        can be measured, since a runner starts no faster than it is asked.
+        """
+        return not link.starting and link.attentive
+
     def _send_some(self) -> None:
         while self._outbox:
-            able = [link for link in self.takers(self._build) if link.starting < _WINDOW]
+            takers = self.takers(self._build)
+            able = [link for link in takers if self.has_room(link)]
             if not able:
+                for link in takers:
+                    link.ping()  # a word of it lets the next start go
                 return
             message = self._outbox.popleft()
             attempt = message["id"]
-            link = self.flights[attempt].link = min(able, key=lambda taker: taker.starting)
+            link = self.flights[attempt].link = min(able, key=lambda taker: taker.sent)
             link.start(message)
             if stop := self._stops.pop(attempt, None):
                 self._ask_stop(attempt, stop)
