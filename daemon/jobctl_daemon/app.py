@@ -275,6 +275,7 @@ class Daemon:
         self._supervisor.ready()
         self._zones.ask()
         self._materialise.wake.set()
+        self._retain.look()
 
     def _apply(self, wanted: settings.Settings) -> None:
         set_level(wanted.log_level)

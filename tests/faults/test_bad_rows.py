@@ -59,8 +59,12 @@ OTHERS = {
     "run-trigger": run(trigger="weird"),
     "run-job": run(job="999 + id"),
     "run-version": run(version="77"),
+    "owner": "UPDATE jobs SET owner_id = 99 WHERE id = :job",
+    "no-utf8": "UPDATE jobs SET paused_why = CAST(x'41ff42c0' AS TEXT) WHERE id = :job",
+    "no-utf8-schedule": definition("schedule", "CAST(x'41ff42c0' AS TEXT)"),
+    "no-utf8-run": run(trigger="' || CAST(x'41ff' AS TEXT) || '"),
+    "policies-nothing": "UPDATE jobs SET policies = '' WHERE id = :job",
 }
-OWNER = {"owner": "UPDATE jobs SET owner_id = 99 WHERE id = :job"}
 #: Texts and fractions where a number belongs, and nothing where something does: the schema itself refuses them.
 REFUSED = (
     "UPDATE cursors SET next_nominal = '2026-03-12 03:11:13'",
@@ -92,7 +96,7 @@ def spoil(daemon: RealDaemon, ids: dict[str, int], statements: dict[str, str]) -
 
 @pytest.mark.parametrize("when", ["while it runs", "while it is dead"])
 def test_spoilt_rows_harm_themselves_alone(daemon: RealDaemon, marks: Marks, when: str) -> None:
-    spoils = PARKED | OTHERS | (OWNER if when == "while it is dead" else {})
+    spoils = PARKED | OTHERS
     for name in HEALTHY:
         daemon.add(name, marks.line(name), schedule={"every": 1}, overlap="allow", misfire="all")
     ids = {name: daemon.add(name, marks.line("bad"), schedule={"every": 1})["id"] for name in spoils}
@@ -102,9 +106,12 @@ def test_spoilt_rows_harm_themselves_alone(daemon: RealDaemon, marks: Marks, whe
     spoil(daemon, ids, spoils)
     if when == "while it is dead":
         daemon.start()
+    else:
+        daemon.reload()
     counts = {name: len(marks.all(name)) for name in HEALTHY}
     daemon.until(lambda: all(len(marks.all(name)) >= count + 3 for name, count in counts.items()))
 
+    daemon.until(lambda: len(list(daemon.client.jobs())) == len(HEALTHY) + len(spoils))
     jobs = {job["name"]: job for job in daemon.client.jobs()}
     status = daemon.client.status()
     assert jobs.keys() == {*HEALTHY, *spoils}

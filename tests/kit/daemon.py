@@ -89,6 +89,11 @@ class RealDaemon:
         self.process.kill()
         self.process.wait(10)
 
+    def reload(self) -> None:
+        """It is told to look at its settings again."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGHUP)
+
     def stop(self) -> int:
         """The ordinary way; the exit code."""
         assert self.process is not None

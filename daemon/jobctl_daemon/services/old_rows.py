@@ -1,4 +1,4 @@
-"""Rows that are over their time, of every kind but finished runs; and too long a ledger of one job."""
+"""Rows that are over their time, of every kind but finished runs; too long a ledger of one job; rows that are spoilt."""
 
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
@@ -26,13 +26,14 @@ class OldRows:
         self._finished: Counter[int] = Counter()
         self._busy: deque[int] = deque()
         self._expired = False
+        self._spoilt = False
 
     def finished(self, job_ids: Sequence[int]) -> None:
         """Runs of these jobs have finished."""
         self._finished.update(job_ids)
 
     def begin(self) -> None:
-        self._expired = True
+        self._expired = self._spoilt = True
         busy = [job_id for job_id, count in self._finished.items() if count >= _LEDGER_EVERY]
         for job_id in busy:
             del self._finished[job_id]
@@ -41,7 +42,10 @@ class OldRows:
         self._busy.extend(busy)
 
     async def step(self, limit: int) -> Step:
-        if self._expired:
+        if self._spoilt:
+            await self._store.mend(self._now_ms())
+            self._spoilt = False
+        elif self._expired:
             self._expired = await self._store.prune(self._now_ms(), limit, self._keep())
         elif self._busy and not await self._store.prune_ledger(self._busy[0], self._ledger_kept(), limit):
             self._busy.popleft()

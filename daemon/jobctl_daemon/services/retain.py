@@ -89,8 +89,12 @@ class Retain:
         if keep != self._keep:
             self._keep = keep
             self._runs.all_jobs()
-            self._asked = True
-            self.wake.set()
+            self.look()
+
+    def look(self) -> None:
+        """Somebody wants it done now: a reload."""
+        self._asked = True
+        self.wake.set()
 
     def heard(self, events: int, finished: Sequence[int]) -> None:
         """So many events were committed; runs of these jobs have finished."""

@@ -82,9 +82,12 @@ def trigger(word: str) -> Trigger:
 
 
 def data(column: str) -> dict[str, Any]:
-    """The data of an event."""
-    found: dict[str, Any] = _any.decode(column)
-    return found
+    """The data of an event; of one that cannot be read, what stands there."""
+    try:
+        found = _any.decode(column)
+    except _SPOILT:
+        found = None
+    return found if isinstance(found, dict) else {"unreadable": column}
 
 
 def listed(column: str | None) -> list[Any]:

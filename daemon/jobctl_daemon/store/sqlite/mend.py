@@ -1,4 +1,5 @@
-"""What a disk, or a hand in the file, has spoilt so that nobody would see it: at the start it is put in plain view."""
+"""What a disk, or a hand in the file, has spoilt so that nobody would see it is put in plain view: at the start, at a
+reload and now and then."""
 
 import os
 import sqlite3
@@ -8,6 +9,11 @@ from jobctl_daemon.store.sqlite.columns import text
 from jobctl_daemon.store.sqlite.statements import load
 
 SQL = load("mend")
+
+
+def needed(connection: sqlite3.Connection) -> bool:
+    """Whether there is anything of that kind."""
+    return any(connection.execute(look).fetchone() is not None for look in (SQL.strange, SQL.orphans))
 
 
 def mend(connection: sqlite3.Connection, now_ms: int) -> None:

@@ -1,3 +1,7 @@
+-- name: strange
+-- Whether a run is in no known state.
+SELECT 1 FROM runs WHERE state NOT IN ('scheduled', 'ready', 'running', 'dead') LIMIT 1;
+
 -- name: bury
 -- What is in no known state would hold its job's gate for ever, and no list would have it.
 UPDATE runs SET state = 'dead', gate = NULL, held = 0, waits = 0, ended_ms = coalesce(ended_ms, claimed_ms, due_ms),

@@ -4,6 +4,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import methodcaller
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -15,6 +16,8 @@ _CACHE_KIB: Final = 8_192
 #: The write-ahead log is cut to this size when it is emptied.
 _LOG_KEPT_BYTES: Final = 16 << 20
 _STATEMENTS: Final = 256
+#: A text that is not UTF-8 (a bad disk, a hand in the file) is read all the same: one such row must not fail every read.
+_TEXT: Final = methodcaller("decode", "utf-8", "replace")
 
 
 def create_private(path: Path) -> None:
@@ -80,6 +83,7 @@ def _connect(uri: str, *settings: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
         uri, uri=True, isolation_level=None, cached_statements=_STATEMENTS, check_same_thread=False
     )
+    connection.text_factory = _TEXT
     try:
         for setting in (f"busy_timeout = {_BUSY_MS}", f"cache_size = -{_CACHE_KIB}", "temp_store = MEMORY", *settings):
             connection.execute(f"PRAGMA {setting}")

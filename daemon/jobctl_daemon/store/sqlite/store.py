@@ -442,6 +442,10 @@ class SqliteStore:
     async def counts(self, owner: Caller | None, now_ms: int) -> Counts:
         return await self._read(lambda con: counts.counts(con, owner, now_ms))
 
+    async def mend(self, now_ms: int) -> None:
+        if await self._read(mend.needed):
+            await self._writer.submit(lambda con: mend.mend(con, now_ms))
+
     async def aged(self, before_ms: int, after: int, limit: int) -> Expired:
         return await self._read(lambda con: tidy.aged(con, before_ms, after, limit))
 
