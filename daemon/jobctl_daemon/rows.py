@@ -523,6 +523,11 @@ class HeldAttempt(Row, frozen=True):
     pid_start: int | None = None
     started_ms: int | None = None
 
+    @property
+    def name(self) -> str:
+        """Of the attempt, between jobd and its runners."""
+        return f"{self.run_id}-{self.fence}"
+
 
 class TakenOver(Row, frozen=True):
     """Names of attempts, by what became of them."""

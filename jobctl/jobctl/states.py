@@ -31,16 +31,16 @@ FINAL: Final = frozenset(ENDED - {RunState.DEAD})
 #: (from, to) → what makes the run move. Anything else is refused.
 MOVES: Final[dict[tuple[RunState, RunState], str]] = {
     (RunState.SCHEDULED, RunState.READY): "admitted: due, and its overlap policy allows it",
-    (RunState.SCHEDULED, RunState.SKIPPED): "skipped: overlap, limit, or too late under its misfire policy",
+    (RunState.SCHEDULED, RunState.SKIPPED): "skipped: overlap, limit, too late, or a backup was restored",
     (RunState.SCHEDULED, RunState.CANCELLED): "cancelled, or its job was deleted",
     (RunState.SCHEDULED, RunState.SUPERSEDED): "superseded: its schedule was edited, or a newer run replaced it",
-    (RunState.SCHEDULED, RunState.DEAD): "put back: another replay of its batch failed",
+    (RunState.SCHEDULED, RunState.DEAD): "put back: another replay of its batch failed, or a backup was restored",
     (RunState.READY, RunState.RUNNING): "claimed: fence raised, attempt counted",
     (RunState.READY, RunState.SCHEDULED): "held: its job was paused",
-    (RunState.READY, RunState.SKIPPED): "skipped: too late under its misfire policy",
+    (RunState.READY, RunState.SKIPPED): "skipped: too late under its misfire policy, or a backup was restored",
     (RunState.READY, RunState.CANCELLED): "cancelled, or its job was deleted",
     (RunState.READY, RunState.SUPERSEDED): "superseded: its schedule was edited, or a newer run replaced it",
-    (RunState.READY, RunState.DEAD): "put back: another replay of its batch failed",
+    (RunState.READY, RunState.DEAD): "put back: another replay of its batch failed, or a backup was restored",
     (RunState.RUNNING, RunState.SUCCEEDED): "the command exited 0",
     (RunState.RUNNING, RunState.FAILED): "failed for good, and its job keeps no dead letters",
     (RunState.RUNNING, RunState.DEAD): "failed for good: hopeless, or out of retries",
@@ -97,6 +97,7 @@ class SkipReason(StrEnum):
     EDITED = "edited"
     ASKED = "asked"
     DELETED = "deleted"
+    RESTORED = "restored"
 
 
 class Overlap(StrEnum):

@@ -8,6 +8,7 @@ from aiohttp.web_response import StreamResponse
 
 from jobctl_daemon.api import (
     add,
+    backup,
     cancel,
     daemon,
     dead,
@@ -84,6 +85,7 @@ ROUTES: Final = (
     Route("GET", "/v1/status", status.status, any_protocol=True),
     Route("GET", "/v1/health/live", health.live),
     Route("GET", "/v1/health/ready", health.ready),
+    Route("POST", "/v1/backup", backup.backup),
     Route("POST", "/v1/daemon/pause", pause.daemon),
     Route("POST", "/v1/daemon/resume", resume.daemon),
     Route("POST", "/v1/daemon/stop", daemon.stop, any_protocol=True),

@@ -27,9 +27,11 @@ from jobctl_daemon.rows import (
     Expansion,
     Expired,
     Finish,
+    HeldAttempt,
     JobFilter,
     Keep,
     LedgerRow,
+    Life,
     LogsKept,
     Notice,
     Pause,
@@ -41,7 +43,9 @@ from jobctl_daemon.rows import (
     RunFilter,
     Running,
     StartedAttempt,
+    TakenOver,
     Triggered,
+    Unfinished,
     Unskip,
     Verdict,
 )
@@ -87,6 +91,37 @@ class Store(Protocol):
 
         Reads and writes go on meanwhile. `Conflict` while another copy is being made; what is not finished is removed.
         """
+        ...
+
+    # ── a copy takes the place ──────────────────────────────────────────────
+    async def outlive(self, lives: Sequence[Life], told: str) -> None:
+        """Nothing that one of these lives has given out is given out again. `told` names the note of how far people
+        have been told of events: what is in the copy is past."""
+        ...
+
+    async def take_over(self, held: Sequence[HeldAttempt], node: str, now_ms: int) -> TakenOver:
+        """Attempts that runners hold become attempts of their runs, made where the copy has none."""
+        ...
+
+    async def unfinished(self, after: int, limit: int) -> list[Unfinished]:
+        """Runs that have not ended, by id, after an id; dead letters have."""
+        ...
+
+    async def bury(self, run_ids: Sequence[int], reason: str, now_ms: int) -> int:
+        """What waits for a retry or its turn in a replay becomes a dead letter; returns how many."""
+        ...
+
+    async def cursors(self, after: int, limit: int) -> list[DueJob]:
+        """Live jobs with a cursor that can be expanded, by id, after an id."""
+        ...
+
+    async def move(self, moves: Sequence[Resumption], now_ms: int) -> int:
+        """Cursors go where they are told to, with rows and runs, each under its revision; returns how many did. What a
+        pause holds waits for no instant."""
+        ...
+
+    async def note_restored(self, facts: dict[str, object], now_ms: int) -> None:
+        """The copy is in place: a note, and the event daemon.restored."""
         ...
 
     # ── the wall clock ──────────────────────────────────────────────

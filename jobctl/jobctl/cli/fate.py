@@ -32,6 +32,7 @@ REASONS: Final = {
     "edited": "its schedule was edited",
     "asked": "somebody asked to leave it out",
     "deleted": "the job was removed",
+    "restored": "a backup was restored: whether it ran is unknown",
 }
 #: Before outcomes that are sentences already.
 _ENDED: Final = {"could not start": "", "cancelled": "was ", "superseded": "was "}

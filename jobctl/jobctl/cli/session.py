@@ -76,7 +76,7 @@ class Session:
         return client
 
     def _start(self, error: Unreachable) -> None:
-        if self.common.no_start or self.places.named:
+        if self.common.no_start or self.places.named or error.details.get("listening"):
             raise error
         from jobctl.client.start import start_daemon
         from jobctl.paths import daemon_places

@@ -78,6 +78,8 @@ VERBS: Final = (
     Verb("daemon status", "", "whether the daemon runs", OPERATION),
     Verb("daemon pause", "", "stop starting anything but by hand", OPERATION),
     Verb("daemon resume", "", "start it all again", OPERATION),
+    Verb("backup", "FILE|FOLDER", "copy the database while the daemon runs", OPERATION),
+    Verb("restore", "FILE", "put a backup in the place of the database", OPERATION),
     Verb("completion", "bash|zsh|fish", "print a completion script for a shell", OPERATION),
     Verb("version", "", "the version of this program and of the daemon", OPERATION),
     Verb("help", "[VERB|TOPIC]", "help on a verb or a topic", OPERATION),
@@ -101,7 +103,7 @@ EVENT_KINDS: Final = (
     "run", "run.scheduled", "run.waiting", "run.ready", "run.held", "run.running", "run.retrying", "run.dead",
     "run.replayed", "run.succeeded", "run.failed", "run.cancelled", "run.skipped", "run.superseded", "run.discarded",
     "occurrence", "occurrence.skipped", "queue", "queue.set", "queue.paused", "queue.resumed",
-    "daemon", "daemon.paused", "daemon.resumed", "clock", "clock.stepped",
+    "daemon", "daemon.paused", "daemon.resumed", "daemon.restored", "clock", "clock.stepped",
 )  # fmt: skip
 ALIASES: Final = {"list": "ls", "delete": "rm", "logs": "log"}
 TOPICS: Final = ("time", "failures", "defaults", "exit-codes", "environment", "format", "cron", "api")

@@ -47,6 +47,7 @@ class AnyDaemon:
         if self.socket is not None:
             return self._make(self.socket)(request)
         whys: list[str] = []
+        silent: Unreachable | None = None
         for path in self._sockets:
             transport = self._make(path)
             try:
@@ -55,6 +56,7 @@ class AnyDaemon:
                 if len(self._sockets) == 1:
                     raise
                 whys.append(str(error.details.get("why", error.message)))
+                silent = silent or (error if error.details.get("listening") else None)
                 continue
             if response.status == 403 and len(self._sockets) > 1 and not _serves(transport):
                 response.close()
@@ -62,7 +64,10 @@ class AnyDaemon:
                 continue
             self.socket = path
             return response
-        raise unreachable("; ".join(whys))
+        error = unreachable("; ".join(whys), listening=silent is not None)
+        if silent is not None:
+            error.hint = silent.hint
+        raise error
 
 
 def _serves(transport: Transport) -> bool:

@@ -14,6 +14,8 @@ from jobctl.clock import Clock
 from jobctl.errors import Conflict, Unavailable, Unreachable
 
 WITHIN_S: Final = 10.0
+#: How long another daemon, which was started a moment before, may take to answer.
+_OTHER_WITHIN_S: Final = 2.5
 _PAUSE_S: Final = 0.02
 _PREFIX: Final = "jobd: "
 #: What the command of a run is told of it (docs/runner-protocol.md).
@@ -27,7 +29,7 @@ def jobd_command() -> list[str]:
     return [sys.executable, "-m", "jobctl_daemon"]
 
 
-def _of_no_run(environ: Mapping[str, str]) -> dict[str, str]:
+def of_no_run(environ: Mapping[str, str]) -> dict[str, str]:
     """Without the marker of a run: a daemon started by a job must not be killed with that job."""
     return {name: value for name, value in environ.items() if name not in RUN_NAMES}
 
@@ -45,28 +47,31 @@ def start_daemon(socket: str, clock: Clock, command: list[str] | None = None) ->
             stderr=complaints,
             start_new_session=True,
             cwd="/",
-            env=_of_no_run(os.environ),
+            env=of_no_run(os.environ),
         )
-        deadline_ms = clock.boot_ms() + int(WITHIN_S * 1000)
-        status = _first_answer(Client(UnixTransport(socket)), process.poll, lambda: clock.boot_ms() < deadline_ms)
+        begun_ms = clock.boot_ms()
+        status = _first_answer(Client(UnixTransport(socket)), process.poll, lambda: clock.boot_ms() - begun_ms)
         process.returncode = 0 if process.returncode is None else process.returncode
         if status is None:
-            raise _failed(complaints)
+            raise _failed(complaints, held=process.returncode == Conflict.exit_code)
         return status
 
 
-def _first_answer(client: Client, poll: Callable[[], int | None], in_time: Callable[[], bool]) -> Json | None:
-    while in_time():
+def _first_answer(client: Client, poll: Callable[[], int | None], waited_ms: Callable[[], int]) -> Json | None:
+    while waited_ms() < WITHIN_S * 1000:
         try:
             return client.status()
-        except Unreachable:
-            if poll() not in (None, 0, Conflict.exit_code):  # 5: another start was quicker, and will answer
+        except Unreachable as error:
+            code = poll()
+            if code not in (None, 0, Conflict.exit_code):
                 return None
+            if code == Conflict.exit_code and (waited_ms() > _OTHER_WITHIN_S * 1000 or error.details.get("listening")):
+                return None  # it was no other start that was quicker: whoever has the folder does not answer
             time.sleep(_PAUSE_S)
     return None
 
 
-def _failed(complaints: IO[bytes]) -> Unavailable:
+def _failed(complaints: IO[bytes], *, held: bool = False) -> Unavailable:
     """Its own words: `jobd: WHY`, with what to do indented below; else the last line it wrote."""
     complaints.seek(0)
     lines = complaints.read(65_536).decode("utf-8", "replace").strip().splitlines()
@@ -76,4 +81,6 @@ def _failed(complaints: IO[bytes]) -> Unavailable:
         why = lines[said].removeprefix(_PREFIX)
         below = lines[said + 1] if said + 1 < len(lines) else ""
         hint = below.strip() if below.startswith("  ") else hint
+    if held:
+        hint = "its socket is gone, or it hangs: end that process, then: jobctl daemon start; running commands go on"
     return Unavailable("the daemon did not start", hint, details={"why": why})

@@ -9,6 +9,8 @@ from jobctl.client.transport import ANSWER_S, Json, Request, Response, Transport
 
 #: The daemon sends a comment on the event stream every 15 s; three missed ones mean that it is gone.
 EVENTS_S: Final = 45.0
+#: A large database takes its time to be copied and checked before the first byte of it is sent.
+BACKUP_S: Final = 3600.0
 WAIT_S_MAX: Final = 60
 
 Query = Mapping[str, object]
@@ -254,3 +256,7 @@ class Client:
     def _of_any(self, method: str, path: str) -> Json:
         answer: Json = checked(self._transport(Request(method, path, timeout_s=ANSWER_S)), any_protocol=True).json()
         return answer
+
+    def backup(self) -> Response:
+        """The answer whose pieces are a copy of the database; its headers say what it holds, and its SHA-256."""
+        return self._send(Request("POST", "/v1/backup", timeout_s=BACKUP_S))

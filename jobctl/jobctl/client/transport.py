@@ -3,6 +3,7 @@
 import errno
 import json
 import socket
+import sys
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
@@ -13,8 +14,11 @@ from jobctl.paths import checked_socket_path
 
 #: The same number as `jobctl.wire.PROTOCOL`, without importing msgspec (a test compares them).
 PROTOCOL: Final = "1"
-CONNECT_S: Final = 5.0
+CONNECT_S: Final = 2.0
 ANSWER_S: Final = 30.0
+#: An answer that does not begin within so long may be slow; a daemon that does not even say that it lives is stopped.
+FIRST_S: Final = 1.5
+ALIVE_S: Final = 1.0
 
 Json = dict[str, Any]
 
@@ -82,7 +86,7 @@ class UnixTransport:
             sock.settimeout(request.timeout_s)
             sock.sendall(_to_bytes(request))
             reader = Reader(sock)
-            status, headers = reader.head()
+            status, headers = self._head(sock, reader, request.timeout_s)
         except (Broken, OSError) as error:
             sock.close()
             raise _broken(error, self.path) from error
@@ -91,6 +95,29 @@ class UnixTransport:
             raise
         return Response(status, headers, reader.body(status, headers), sock)
 
+    def _head(self, sock: socket.socket, reader: Reader, timeout_s: float | None) -> tuple[int, dict[str, str]]:
+        """Waits for as long as the request allows, but not for a daemon that is stopped or hangs."""
+        if timeout_s is None or timeout_s > FIRST_S:
+            sock.settimeout(FIRST_S)
+            try:
+                return reader.head()
+            except TimeoutError:
+                self._must_live(sock)
+            sock.settimeout(timeout_s)
+        return reader.head()
+
+    def _must_live(self, waiting: socket.socket) -> None:
+        """Another connection is answered at once by any daemon whose loop turns."""
+        sock = self._connected()
+        try:
+            sock.settimeout(ALIVE_S)
+            sock.sendall(_to_bytes(Request("GET", "/v1/health/live")))
+            Reader(sock).head()
+        except TimeoutError as error:
+            raise stopped(waiting, self.path) from error
+        finally:
+            sock.close()
+
     def _connected(self) -> socket.socket:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         sock.settimeout(self._timeout_s)
@@ -98,7 +125,8 @@ class UnixTransport:
             sock.connect(self.path)
         except OSError as error:
             sock.close()
-            raise unreachable(_why(error, self.path)) from error
+            busy = isinstance(error, TimeoutError) or error.errno == errno.EAGAIN
+            raise unreachable(_why(error, self.path), listening=busy) from error
         return sock
 
 
@@ -127,12 +155,44 @@ def mismatch(protocol: str) -> VersionMismatch:
     )
 
 
-def unreachable(why: str) -> Unreachable:
-    """Nobody answers: why, and what to do."""
+def unreachable(why: str, *, listening: bool = False) -> Unreachable:
+    """Nobody answers: why, and what to do. `listening`: there is a daemon, so that another cannot be started."""
     hint = "start one: jobctl daemon start"
+    if listening:
+        hint = "end it and start another: jobctl daemon stop, or kill; then jobctl daemon start; running commands go on"
     if "permission denied" in why and "no daemon runs there" not in why and "is gone" not in why:
         hint = "JOBCTL_HOME and XDG_STATE_HOME must be folders of your own; or ask as their owner"
-    return Unreachable("cannot reach the daemon", hint, details={"why": why})
+    details: dict[str, object] = {"why": why, "listening": True} if listening else {"why": why}
+    return Unreachable("cannot reach the daemon", hint, details=details)
+
+
+def stopped(sock: socket.socket, path: str) -> Unreachable:
+    """It takes connections and does not answer: which process that is, and how to get it back."""
+    pid = _listener(sock)
+    if pid and _is_stopped(pid):
+        error = unreachable(f"{path}: the daemon, pid {pid}, is stopped by a signal", listening=True)
+        error.hint = f"let it go on: kill -CONT {pid}; or kill -9 {pid}, then: jobctl daemon start; commands go on"
+        return error
+    error = unreachable(f"{path}: no answer in time; the daemon{f', pid {pid},' if pid else ''} hangs", listening=True)
+    if pid:
+        error.hint = f"kill -9 {pid}, then: jobctl daemon start; running commands go on, and are recorded"
+    return error
+
+
+def _listener(sock: socket.socket) -> int:
+    """The process at the other end; 0 when it is not known."""
+    try:
+        return int.from_bytes(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:4], sys.byteorder)
+    except OSError:
+        return 0
+
+
+def _is_stopped(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] in "Tt"
+    except (OSError, IndexError):
+        return False
 
 
 def _to_bytes(request: Request) -> bytes:
@@ -176,7 +236,7 @@ def _why(error: OSError, path: str) -> str:
 def _broken(error: Exception, path: str = "") -> Unreachable:
     where = f"{path}: " if path else ""
     if isinstance(error, TimeoutError):
-        return unreachable(f"{where}no answer in time; the daemon is overloaded or stopped")
+        return unreachable(f"{where}no answer in time; the daemon is overloaded or stopped", listening=True)
     text = str(error) if isinstance(error, Broken) else "the connection broke"
     return Unreachable(
         "the daemon went away in the middle",

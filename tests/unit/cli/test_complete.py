@@ -23,7 +23,7 @@ def offered(cli: Cli, *words: str) -> list[str]:
 def test_verbs_first(cli: Cli) -> None:
     plain = [verb.words for verb in VERBS if " " not in verb.words]
     assert offered(cli, "") == [*plain, *GROUPS]
-    assert offered(cli, "re") == ["resume", "retry"]
+    assert offered(cli, "re") == ["resume", "retry", "restore"]
     assert offered(cli, "daemon", "st") == ["start", "stop", "status"]
     assert offered(cli, "dlq", "") == ["ls", "show", "replay", "discard"]
     assert offered(cli, "import", "") == ["crontab"]

@@ -35,7 +35,7 @@ COMMANDS: dict[str, list[str]] = {
     "queue resume": ["held"],
 }
 #: They replace this process, wait for it to end, or are tested where crontabs are.
-ELSEWHERE = {"daemon run", "daemon start", "daemon stop", "import crontab", "export crontab"}
+ELSEWHERE = {"daemon run", "daemon start", "daemon stop", "import crontab", "export crontab", "backup", "restore"}
 
 
 @pytest.mark.parametrize("words", [verb.words for verb in VERBS if verb.words not in ELSEWHERE])

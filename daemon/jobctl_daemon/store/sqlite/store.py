@@ -31,9 +31,11 @@ from jobctl_daemon.rows import (
     Expansion,
     Expired,
     Finish,
+    HeldAttempt,
     JobFilter,
     Keep,
     LedgerRow,
+    Life,
     LogsKept,
     Notice,
     Pause,
@@ -45,7 +47,9 @@ from jobctl_daemon.rows import (
     RunFilter,
     Running,
     StartedAttempt,
+    TakenOver,
     Triggered,
+    Unfinished,
     Unskip,
     Verdict,
 )
@@ -76,9 +80,11 @@ from jobctl_daemon.store.sqlite import (
     queues,
     ready,
     replays,
+    restored,
     retries,
     run_lists,
     runs,
+    swap,
     tell,
     tidy,
     unclean,
@@ -178,6 +184,28 @@ class SqliteStore:
             return meta.take_epoch(con, node, now_ms)
 
         return await self._writer.submit(take)
+
+    # ── a copy takes the place ──────────────────────────────────────────────
+    async def outlive(self, lives: Sequence[Life], told: str) -> None:
+        await self._writer.submit(lambda con: restored.outlive(con, lives, told))
+
+    async def take_over(self, held: Sequence[HeldAttempt], node: str, now_ms: int) -> TakenOver:
+        return await self._writer.submit(lambda con: restored.take_over(con, held, node, now_ms))
+
+    async def unfinished(self, after: int, limit: int) -> list[Unfinished]:
+        return await self._read(lambda con: restored.unfinished(con, after, limit))
+
+    async def bury(self, run_ids: Sequence[int], reason: str, now_ms: int) -> int:
+        return await self._writer.submit(lambda con: restored.bury(con, run_ids, reason, now_ms))
+
+    async def cursors(self, after: int, limit: int) -> list[DueJob]:
+        return await self._read(lambda con: restored.cursors(con, after, limit))
+
+    async def move(self, moves: Sequence[Resumption], now_ms: int) -> int:
+        return await self._writer.submit(lambda con: restored.move(con, moves, now_ms))
+
+    async def note_restored(self, facts: dict[str, object], now_ms: int) -> None:
+        await self._writer.submit(lambda con: restored.note(con, facts, now_ms))
 
     # ── the wall clock ──────────────────────────────────────────────
     async def clock(self) -> ClockState:
@@ -500,6 +528,7 @@ class SqliteStore:
 
     def _connected(self) -> sqlite3.Connection:
         known = shipped()
+        swap.finish(self._path)
         unclean.must_be_whole(self._path)
         check(self._path, known)
         self.log_was_missing = unclean.log_is_missing(self._path)
@@ -507,6 +536,7 @@ class SqliteStore:
             structure(self._path)
         create_private(self._path)
         backup.discard_leftovers(self._path.parent)
+        swap.discard(self._path)
         connection = connect_writer(self._path)
         try:
             if 0 < (schema := schema_of(connection)) < len(known):

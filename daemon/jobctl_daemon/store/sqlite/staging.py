@@ -1,0 +1,31 @@
+"""A backup, looked at and copied to where it is made ready. The backup itself is never written to."""
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+from jobctl.errors import Damaged, VersionMismatch
+from jobctl_daemon.rows import Copied
+from jobctl_daemon.store.sqlite import backup
+from jobctl_daemon.store.sqlite.failures import code_of
+from jobctl_daemon.store.sqlite.migrate import check, schema_of, shipped
+from jobctl_daemon.store.sqlite.opening import connect_untouching
+
+
+def stage(source: Path, target: Path) -> Copied:
+    """Copies a backup to a new file and checks every page of it.
+
+    `VersionMismatch` for one of a newer or another program, `Damaged` for one that cannot be trusted.
+    """
+    try:
+        check(source, shipped())
+        with contextlib.closing(connect_untouching(source)) as connection:
+            if not schema_of(connection):
+                raise VersionMismatch(f"{source} is no database of jobctl: it is empty", "name another backup")
+            return backup.copy(connection, target)
+    except (backup.Unsound, Damaged) as error:
+        raise Damaged(f"{source} is damaged: {error}", "nothing was changed; name another backup") from error
+    except sqlite3.DatabaseError as error:
+        if code_of(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            raise Damaged(f"{source} is damaged: {error}", "nothing was changed; name another backup") from error
+        raise
