@@ -16,7 +16,7 @@ _CACHE_KIB: Final = 8_192
 #: The write-ahead log is cut to this size when it is emptied.
 _LOG_KEPT_BYTES: Final = 16 << 20
 _STATEMENTS: Final = 256
-#: A text that is not UTF-8 (a bad disk, a hand in the file) is read all the same: one such row must not fail every read.
+#: A text that is not UTF-8 (a bad disk, a hand in the file) is read all the same: it must not fail every read.
 _TEXT: Final = methodcaller("decode", "utf-8", "replace")
 
 
