@@ -152,7 +152,7 @@ class SkipDraft(Value, frozen=True):
 class QueueDraft(Value, frozen=True):
     """The body of PUT /v1/queues/{name}: how many of its runs may run at once; None: as many as there are slots."""
 
-    concurrency: int | None = None
+    concurrency: int | None
 
 
 class EditedWork(Value, frozen=True):

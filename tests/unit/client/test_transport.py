@@ -29,7 +29,13 @@ def test_every_request_says_its_protocol(daemon: FakeDaemon) -> None:
 def test_another_protocol_is_refused(daemon: FakeDaemon) -> None:
     daemon.protocol = "2"
     with pytest.raises(VersionMismatch, match="protocol 2"):
-        client(daemon.path).status()
+        client(daemon.path).job("backup")
+
+
+def test_a_daemon_of_another_protocol_is_recognised_and_stopped(daemon: FakeDaemon) -> None:
+    daemon.protocol = "2"
+    assert client(daemon.path).status()["pid"]
+    assert client(daemon.path).stop_daemon()["state"] == "stopping"
 
 
 @pytest.mark.parametrize("code", sorted(BY_CODE))
