@@ -4,14 +4,19 @@ import asyncio
 import pwd
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import ParamSpec, TypeVar
+from functools import partial
+from typing import Final, ParamSpec, TypeVar
 
 from jobctl.errors import NotFound, Unavailable
 from jobctl.model import ScheduleDraft, ScheduleSpec
 from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.limits import PAGE_MAX
 from jobctl_daemon.drafts import Circumstances, after_of, numbered
+from jobctl_daemon.patience import within
 from jobctl_daemon.rows import JobFilter
+
+#: So long a user directory may take.
+_DIRECTORY_S: Final = 5.0
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,9 +55,9 @@ def after_shown(schedule: ScheduleSpec, here: Circumstances) -> str | None:
 
 
 def user_exists(name: str) -> bool:
-    """May ask the network, so never on the loop."""
+    """May ask the network, so never on the loop. `Unavailable` when nobody answers."""
     try:
-        pwd.getpwnam(name)
+        within(_DIRECTORY_S, partial(pwd.getpwnam, name), f"whether there is a user {name!r}")
     except KeyError:
         return False
     return True

@@ -46,9 +46,9 @@ class Users:
         self._asked: dict[str, asyncio.Future[None]] = {}
 
     async def ask(self, names: Iterable[str]) -> None:
-        """Waits until all of them are known, but never longer than `PATIENCE_S`."""
+        """Waits until all of them are known, but never longer than `PATIENCE_S`, and only once for one question."""
         boot_ms = self._clock.boot_ms()
-        unknown = [name for name in names if not self._is_fresh(name, boot_ms)]
+        unknown = [name for name in names if name not in self._asked and not self._is_fresh(name, boot_ms)]
         asked = [question for name in unknown if (question := self._question(name)) is not None]
         if asked:
             await asyncio.wait(asked, timeout=PATIENCE_S)
@@ -71,8 +71,8 @@ class Users:
         return self._clock.boot_ms() - answer.at_ms >= _STALE_MS
 
     def _question(self, name: str) -> "asyncio.Future[None] | None":
-        """The one that is under way, or a new one; None while too many are, or no thread can be had."""
-        if name not in self._asked and len(self._asked) < _AT_ONCE:
+        """None while too many are under way, or when no thread can be had."""
+        if len(self._asked) < _AT_ONCE:
             loop = asyncio.get_running_loop()
             thread = threading.Thread(target=self._look, args=(name, loop), name="user look-up", daemon=True)
             with suppress(RuntimeError):

@@ -9,7 +9,7 @@ from jobctl_daemon.decide.adoption import attempt_id
 from jobctl_daemon.decide.outcome import Result
 from jobctl_daemon.execution.again import StartAgain
 from jobctl_daemon.execution.pool import RunnerPool
-from jobctl_daemon.execution.reports import Ended, Refused, Report, Started
+from jobctl_daemon.execution.reports import Ended, Refused, Started
 from jobctl_daemon.health import Health
 from jobctl_daemon.loop import Pass
 from jobctl_daemon.rows import StartedAttempt
@@ -44,39 +44,42 @@ class Collect:
         self._ending = ending
         self._unsettled: dict[str, Result] = {}
         self._refused: dict[str, Refused] = {}
+        self.parting = False
+        """The daemon is being stopped. If that is because the machine goes down, only the next boot can tell."""
 
     async def run_once(self) -> Pass:
         reports = self._pool.take()
         for report in reports:
             if isinstance(report, Ended):
+                if self.parting and may_be_the_shutdown(report.result):
+                    continue  # its runner keeps it: the next daemon judges it, by the boot in which it is
                 self._unsettled[attempt_id(report.result.run_id, report.result.fence)] = report.result
             elif isinstance(report, Refused):
                 self._refused[attempt_id(report.run_id, report.fence)] = report
-        if any(isinstance(report, Started) for report in reports):  # first: who hears of an end sees no old warning
+        started = [report for report in reports if isinstance(report, Started)]
+        if started:  # first: who hears of an end sees no old warning, and what has ended is not measured any more
             self._again.started()
+            self._measure(started)
         finished = await self._finish()
         await self._give_back()
-        await self._record_started(reports)
+        await self._record_started(started)
         return Pass(did=len(reports) + finished)
 
-    async def _record_started(self, reports: list[Report]) -> None:
+    async def _record_started(self, started: list[Started]) -> None:
         rows = []
-        for report in reports:
-            if not isinstance(report, Started):
-                continue
-            attempt = attempt_id(report.run_id, report.fence)
-            flight = self._pool.flights.get(attempt)
-            self._measure(attempt, report.started_ms)
+        for report in started:
+            flight = self._pool.flights.get(attempt_id(report.run_id, report.fence))
             if flight is not None and flight.link is not None and not flight.ended:
                 rows.append(_started_row(report, flight.link.hello.instance))
         if rows:
             await self._store.started(rows)
 
-    def _measure(self, attempt: str, started_ms: int) -> None:
-        flight = self._pool.flights.get(attempt)
-        if flight is not None and flight.due_ms is not None:
-            self._health.start_lag.add(started_ms - flight.due_ms)
-            flight.due_ms = None
+    def _measure(self, started: list[Started]) -> None:
+        for report in started:
+            flight = self._pool.flights.get(attempt_id(report.run_id, report.fence))
+            if flight is not None and flight.due_ms is not None:
+                self._health.start_lag.add(report.started_ms - flight.due_ms)
+                flight.due_ms = None
 
     async def _finish(self) -> int:
         """Failed writes stay unsettled and are tried again by the next pass."""

@@ -180,6 +180,6 @@ def test_a_check_asks_for_a_write_and_tells_what_is_in_its_way_once(
 def test_who_stands_by_is_a_line(cli: Cli, daemon: FakeDaemon) -> None:
     daemon.status |= {"standbys": [4711, 4712]}
     shown = cli("status").out
-    assert "standby  pid 4711 takes over when this one is gone" in shown
+    assert "standby pid 4711 takes over when this one is gone" in shown
     assert "pid 4712" in shown
     assert (cli("status", "--check").code, cli("status", "--check").out) == (0, "")

@@ -57,14 +57,16 @@ async def test_one_that_does_not_answer_holds_nobody_up(directory: Directory) ->
     began_s = loop.time()
     for _ in range(3):
         await users.ask(["ada", "bob"])
-    assert loop.time() - began_s < 3 * PATIENCE_S + 2
+    assert loop.time() - began_s < PATIENCE_S + 2  # nor does anybody wait for the same answer twice
     assert users.get("ada").uid == 1000
     with pytest.raises(Unavailable):
         users.get("bob")
     assert directory.asked == ["ada", "bob"]  # and is not asked again while it thinks
 
     directory.answers.set()
-    await users.ask(["bob"])
+    async with asyncio.timeout(10):
+        while users._asked:
+            await asyncio.sleep(0)
     assert users.get("bob").uid == 1001
 
 
