@@ -47,6 +47,7 @@ def _carriers(mark: str) -> list[int]:
     return found
 
 
+@pytest.mark.case("F016")
 def test_a_stubborn_tree_is_gone_soon_after_its_grace_and_recorded_timed_out(daemon: RealDaemon) -> None:
     mark = f"MARK={os.urandom(8).hex()}"
     name, _, value = mark.partition("=")

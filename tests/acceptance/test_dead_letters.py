@@ -164,6 +164,7 @@ def ran(marks: Marks, what: str = "start") -> collections.Counter[str]:
     return collections.Counter(mark.key for mark in marks.all(what))
 
 
+@pytest.mark.case("F082")
 def test_a_hundred_replays_run_once_each_though_the_daemon_is_killed_in_the_middle(
     daemon: RealDaemon, marks: Marks, tmp_path: Path
 ) -> None:
@@ -189,6 +190,7 @@ def test_a_hundred_replays_run_once_each_though_the_daemon_is_killed_in_the_midd
     assert all(run["fence"] > letters[run["id"]]["fence"] for run in ended)
 
 
+@pytest.mark.case("F082")
 def test_a_replay_whose_answer_was_lost_is_pressed_again_and_made_once(
     daemon: RealDaemon, marks: Marks, tmp_path: Path
 ) -> None:
@@ -207,6 +209,7 @@ def test_a_replay_whose_answer_was_lost_is_pressed_again_and_made_once(
     assert set(ran(marks).values()) == {2}
 
 
+@pytest.mark.case("F082")
 def test_two_callers_at_once_replay_every_one_of_them_once(daemon: RealDaemon, marks: Marks, tmp_path: Path) -> None:
     letters = buried(daemon, marks, tmp_path, "two", 40)
     answers: list[Json] = []

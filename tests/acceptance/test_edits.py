@@ -63,6 +63,7 @@ def test_a_time_that_has_just_passed_does_not_fire(daemon: RealDaemon, marks: Ma
     assert marks.all() == []
 
 
+@pytest.mark.case("F062")
 def test_an_interval_counts_from_the_moment_of_its_edit(daemon: RealDaemon, marks: Marks) -> None:
     job = daemon.add("often", marks.line("fired"), schedule=EVERY_SECOND)
     first_run(daemon, "often")
@@ -78,6 +79,7 @@ def test_an_interval_counts_from_the_moment_of_its_edit(daemon: RealDaemon, mark
     assert new == [milliseconds(edited["next_run_at"])]
 
 
+@pytest.mark.case("F062")
 def test_the_run_that_waits_is_superseded_and_the_one_that_runs_is_not_touched(
     daemon: RealDaemon, gates: Gates
 ) -> None:
@@ -132,6 +134,7 @@ def test_policies_hold_at_once_for_what_has_not_ended(daemon: RealDaemon) -> Non
 # ── who ──────────────────────────────────────────────
 
 
+@pytest.mark.case("F062")
 def test_a_name_is_of_one_job_whatever_happens_to_it(daemon: RealDaemon, marks: Marks) -> None:
     old = daemon.add("series", marks.line("old"), schedule=EVERY_SECOND)
     first_run(daemon, "series")
@@ -150,6 +153,7 @@ def test_a_name_is_of_one_job_whatever_happens_to_it(daemon: RealDaemon, marks: 
     assert {mark.key.partition("/")[0] for mark in marks.all("new")} <= {new["uid"]}
 
 
+@pytest.mark.case("F062")
 def test_of_two_callers_who_add_the_same_job_one_has_a_conflict(daemon: RealDaemon) -> None:
     answers: list[Json | JobctlError] = []
 
@@ -224,6 +228,7 @@ def standing(place: Path) -> Iterator[None]:
             yield
 
 
+@pytest.mark.case("F072")
 def test_what_changes_between_reading_and_starting_is_heeded(tmp_path: Path, marks: Marks) -> None:
     faulty = RealDaemon(tmp_path / "home")
     faulty.program = ["-c", STANDS_STILL.format(folder=f"{tmp_path}/")]

@@ -129,6 +129,7 @@ def test_what_an_attempt_left_running_is_gone_before_the_next_one(daemon: RealDa
     assert set(seen.split()) <= {b"Z"}  # dead, and perhaps not yet buried by their new parent
 
 
+@pytest.mark.case("F080")
 def test_attempts_and_instants_outlive_every_restart(daemon: RealDaemon, marks: Marks) -> None:
     retry = {"max": 3, "backoff": 2, "backoff_max": 2}
     daemon.add("restarted", f"{marks.line('start')}; exit 1", retry=retry)
@@ -260,6 +261,7 @@ def _refused(daemon: RealDaemon, run: Json) -> Json | None:
     return seen if seen["state"] == "ready" and seen["fence"] else None
 
 
+@pytest.mark.case("F012")
 def test_a_program_that_is_being_written_burns_no_attempt(daemon: RealDaemon, tmp_path: Path) -> None:
     program = tmp_path / "program"
     shutil.copy("/bin/true", program)

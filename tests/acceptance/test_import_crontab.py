@@ -158,6 +158,7 @@ def test_usage(desk: Desk) -> None:
 # ── the live crontab ─────────────────────────────────────────────
 
 
+@pytest.mark.case("F053")
 def test_a_live_crontab_is_taken_over_once_and_given_back(desk: Desk, daemon: RealDaemon) -> None:
     desk.table.write_bytes(MINE)
     applied = desk.jobctl("import", "crontab", "--apply", "--json")["applied"]

@@ -96,6 +96,7 @@ def test_a_delivery_runs_as_the_jobs_user(daemon: RealDaemon) -> None:
     assert daemon.output(delivered(daemon)) == b"nobody\n"
 
 
+@pytest.mark.case("F148")
 def test_a_daemon_killed_after_the_failure_tells_of_it_once(daemon: RealDaemon, receiver: Receiver) -> None:
     dies(daemon, notify=[receiver.command])
     daemon.kill9()
@@ -124,6 +125,7 @@ def test_a_failure_while_the_daemon_was_dead_is_told_when_it_is_back(
     assert delivered(daemon)["state"] == "succeeded"
 
 
+@pytest.mark.case("F148")
 def test_a_receiver_that_hangs_holds_up_nothing_and_its_message_outlives_the_daemon(
     daemon: RealDaemon, receiver: Receiver
 ) -> None:
@@ -141,6 +143,7 @@ def test_a_receiver_that_hangs_holds_up_nothing_and_its_message_outlives_the_dae
     assert (ended["state"], ended["attempt"]) == ("succeeded", 1)
 
 
+@pytest.mark.case("F148")
 def test_a_delivery_that_fails_for_good_is_a_warning_and_no_dead_letter(daemon: RealDaemon) -> None:
     dies(daemon, notify=["exec:echo nobody listens; exit 64"])
     ended = delivered(daemon)

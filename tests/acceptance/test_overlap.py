@@ -160,6 +160,7 @@ def test_of_many_that_replace_each_other_the_last_one_runs(daemon: RealDaemon, m
     assert len(starts) == len(set(starts)) <= most
 
 
+@pytest.mark.case("F079")
 def test_a_retry_that_waits_is_replaced_too(daemon: RealDaemon) -> None:
     daemon.add("newer", "test $JOBCTL_TRIGGER = after", overlap="replace", retry={"backoff": 3600})
     cause = by_itself(daemon, "newer")
@@ -174,6 +175,7 @@ def test_a_retry_that_waits_is_replaced_too(daemon: RealDaemon) -> None:
 # ── skip ──────────────────────────────────────────────
 
 
+@pytest.mark.case("F148")
 def test_a_hung_run_leaves_a_row_for_each_slot_it_takes_and_people_hear_of_it(daemon: RealDaemon, gates: Gates) -> None:
     daemon.add("hung", gates.command("hung"), overlap="skip", schedule=EVERY_SECOND)
     first = nth(daemon, "hung", 1, "running")
@@ -206,6 +208,7 @@ def test_while_a_retry_waits_its_job_is_active(daemon: RealDaemon) -> None:
     assert skipped["reason"] == f"run {waiting['id']} was still active"
 
 
+@pytest.mark.case("F079")
 def test_retries_longer_than_the_interval_never_make_two_at_once(
     daemon: RealDaemon, marks: Marks, tmp_path: Path
 ) -> None:

@@ -58,6 +58,7 @@ def paused_rows(daemon: RealDaemon, name: str) -> list[Json]:
     return [row for row in daemon.ledger(name) if row["reason"] == "paused"]
 
 
+@pytest.mark.case("F064")
 def test_what_is_paused_stays_so_over_every_end_of_the_daemon(daemon: RealDaemon, marks: Marks) -> None:
     each_second(daemon, marks, "own")
     each_second(daemon, marks, "queued", queue="night")
@@ -103,6 +104,7 @@ def test_what_is_paused_stays_so_over_every_end_of_the_daemon(daemon: RealDaemon
         assert len(slots) == len(set(slots))
 
 
+@pytest.mark.case("F064")
 def test_a_resumption_with_catch_up_runs_what_the_misfire_policy_says(daemon: RealDaemon, marks: Marks) -> None:
     jobs = {
         misfire: each_second(daemon, marks, misfire, misfire=misfire, overlap="allow", queue="night")

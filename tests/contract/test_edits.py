@@ -230,6 +230,7 @@ async def test_a_superseded_run_that_held_the_gate_lets_go_what_waits(rig: Rig) 
     assert await rig.states(ready, by_hand) == ["superseded", "ready"]
 
 
+@pytest.mark.case("F062")
 async def test_a_schedule_that_comes_back_does_not_repeat_what_has_run(rig: Rig) -> None:
     job = await rig.add()
     await rig.finished(job.id, T0)
@@ -308,6 +309,7 @@ async def test_a_schedule_becomes_a_one_shot_that_is_done_once(rig: Rig) -> None
     assert (await rig.store.job(ADA, str(job.id))).state == "done"
 
 
+@pytest.mark.case("F064")
 @pytest.mark.parametrize("what", ["job", "daemon"])
 async def test_a_paused_job_that_is_edited_goes_on_with_the_new_schedule_alone(rig: Rig, what: str) -> None:
     job = await rig.add(next_ms=T0 + MINUTE)

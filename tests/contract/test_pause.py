@@ -153,6 +153,7 @@ async def test_boot_jobs_that_are_paused_do_not_start_with_the_boot(rig: Rig) ->
     assert [found.job_id for found in await rig.store.started_jobs("boot")] == [job.id]
 
 
+@pytest.mark.case("F072")
 async def test_a_delete_cancels_what_has_not_started_and_lets_the_rest_finish(rig: Rig) -> None:
     job = await rig.add(next_ms=T0 + MINUTE)
     claim = (await rig.claimed(job.id, T0, next_ms=T0 + MINUTE))[0]

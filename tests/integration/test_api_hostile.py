@@ -236,6 +236,7 @@ async def test_a_query_that_is_not_right_is_refused(api: World, target: str) -> 
     assert is_problem(await api.ask("GET", target), 422, "invalid_input")
 
 
+@pytest.mark.case("F134")
 async def test_a_query_on_a_verb_that_changes_something_is_never_ignored(api: World) -> None:
     await api.add()
     for method, target in (
@@ -263,6 +264,7 @@ async def test_a_key_that_cannot_be_kept_is_refused(api: World, key: str) -> Non
     assert is_problem(await api.ask("POST", "/v1/jobs", BODY, Idempotency_Key=key), 422, "invalid_input")
 
 
+@pytest.mark.case("F134")
 async def test_another_protocol_is_refused_but_can_still_ask_for_status_and_stop(api: World) -> None:
     for protocol in ("0", "2", "x", "1.0", "99999999"):
         answer = await api.ask("POST", "/v1/jobs", BODY, Jobctl_Protocol=protocol)

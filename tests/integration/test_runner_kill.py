@@ -100,6 +100,7 @@ def test_a_command_that_exits_well_when_told_to_is_timed_out_all_the_same(runner
     assert (result["cause"], result["exit_code"]) == ("timed_out", 0)
 
 
+@pytest.mark.case("F022")
 def test_ending_near_the_limit_is_one_or_the_other(runner: Runner, client: Client) -> None:
     orders = [runner.order(["/bin/sleep", "0.2"], timeout_ms=205) for _ in range(40)]
     for order in orders:

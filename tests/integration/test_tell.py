@@ -105,6 +105,7 @@ async def test_a_job_that_tells_nobody_is_not_told_of(scene: Scene) -> None:
     assert await scene.sent() == []
 
 
+@pytest.mark.case("F148")
 async def test_a_hundred_jobs_that_fail_in_one_minute_are_two_messages(scene: Scene) -> None:
     ids = [await scene.told(f"job-{n:03}") for n in range(100)]
     await scene.ends(ids[0])

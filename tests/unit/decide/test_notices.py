@@ -103,12 +103,14 @@ def test_the_end_of_a_delivery_is_known_by_its_key() -> None:
 # ── what is told ──────────────────────────────────────────────
 
 
+@pytest.mark.case("F148")
 def test_a_job_that_fails_each_ten_seconds_for_ten_minutes_is_told_once_and_its_recovery_once() -> None:
     failures = [happened(at_ms=T0 + n * 10_000) for n in range(60)]
     said = played([*failures, happened("job.recovered", at_ms=T0 + 600_000)])
     assert [(words.kind, words.again) for words in said] == [(Kind.DEAD, False), (Kind.RECOVERED, False)]
 
 
+@pytest.mark.case("F148")
 def test_a_reminder_comes_each_hour_with_the_number_of_failures_since() -> None:
     failures = [happened(at_ms=T0 + n * MINUTE) for n in range(121)]
     said = played(failures)
