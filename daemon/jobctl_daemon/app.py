@@ -207,6 +207,7 @@ class Daemon:
     async def _wind_down(self) -> None:
         """No new requests, no new claims, then what the runners have reported is recorded."""
         self._desk.stopping = True
+        self._collect.parting = True
         self._supervisor.stopping()
         structlog.get_logger().info("daemon.stopping", running=len(self._pool.flights))
         await self._server.stop()

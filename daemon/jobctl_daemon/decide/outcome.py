@@ -47,6 +47,7 @@ _CAUSES = {
     "killed": (RunState.CANCELLED, FailureClass.CANCELLED, "it was killed"),
     "log_failed": (RunState.FAILED, FailureClass.POLICY, "its output could not be kept under its cap"),
     "lost": (RunState.FAILED, FailureClass.LOST, "its end was not seen, the outcome is unknown"),
+    "interrupted": (RunState.FAILED, FailureClass.INTERRUPTED, "the machine went down while it ran"),
     "deadly": (RunState.FAILED, FailureClass.LOST, "it was never seen to start"),
     "spawn_error": (RunState.FAILED, FailureClass.SPAWN_ERROR, "it could not be started"),
 }
@@ -58,7 +59,7 @@ def judge(result: Result, stop_by: str | None = None) -> Outcome:
     `stop_by` is who asked for that.
     """
     if result.cause is not None:
-        state, failure, words = _CAUSES[result.cause]
+        state, failure, words = _CAUSES.get(result.cause) or _unknown(result.cause)
         words = f"{words} by {stop_by}" if stop_by and failure is FailureClass.CANCELLED else words
         reason = f"{words}: {result.detail}" if result.detail else words
         return Outcome(state, failure.value, failure, reason)
@@ -71,6 +72,11 @@ def judge(result: Result, stop_by: str | None = None) -> Outcome:
         return Outcome(RunState.FAILED, FailureClass.SIGNAL.value, FailureClass.SIGNAL, reason)
     reason = f"exit {result.exit_code}"
     return Outcome(RunState.FAILED, FailureClass.EXIT_CODE.value, FailureClass.EXIT_CODE, reason)
+
+
+def _unknown(cause: str) -> tuple[RunState, FailureClass, str]:
+    """A newer runner's word, after a return to this version: what it did is as good as not seen."""
+    return RunState.FAILED, FailureClass.LOST, f"it ended for a cause that this version does not know, {cause}"
 
 
 def signal_name(number: int) -> str:

@@ -71,6 +71,8 @@ class RunnerPool:
         self.strangers: dict[str, Stranger] = {}
         self.locked: frozenset[str] = frozenset()
         """Runners that live and take no connection: starting, ending, or stopped for long."""
+        self.adopted = False
+        """It is known of every claim whether a runner holds it, or that nothing can be said of it yet."""
         self.unjudged = 0
         """Claims nobody knows, of which nothing can be said before every runner has been heard."""
         self.flights: dict[str, Flight] = {}
@@ -186,7 +188,8 @@ class RunnerPool:
             able = [link for link in takers if self.has_room(link)]
             if not able:
                 for link in takers:
-                    link.ping()  # a word of it lets the next start go
+                    if not link.starting:  # else its answer is that word
+                        link.ping()  # a word of it lets the next start go
                 return
             message = self._outbox.popleft()
             attempt = message["id"]
@@ -248,6 +251,11 @@ class RunnerPool:
         reports = list(self._reports)
         self._reports.clear()
         return reports
+
+    @property
+    def taken(self) -> int:
+        """Slots that are in use, or may be: a command whose runner cannot be asked may be alive."""
+        return len(self.flights) + self.unjudged
 
     def held(self) -> dict[str, str]:
         """Attempt id → starting, running or ended, over all runners."""
@@ -317,6 +325,7 @@ class RunnerPool:
         for attempt, flight in list(self.flights.items()):
             if flight.link is link:
                 del self.flights[attempt]
+                self.unjudged += 1
         if self._outbox and not self.takers(self._build):
             self._give_back_unsent()
         self._on_lost()

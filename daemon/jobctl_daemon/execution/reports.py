@@ -1,13 +1,19 @@
 """The runner's reports as typed values: the one place where its JSON is looked into."""
 
+import functools
+import signal
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from jobctl_daemon.decide.outcome import Result
+from jobctl_daemon.execution.identity import boot_id
 
 Message = dict[str, Any]
+_GOING: Final = (signal.SIGHUP, signal.SIGTERM, signal.SIGKILL)
+_SAYS_GOING: Final = tuple(128 + number for number in _GOING)
+"""How a shell says the same of its last command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +123,31 @@ def _spawn_detail(entry: Message) -> str:
     return ": ".join(filter(None, (entry.get("errno"), entry.get("detail"))))
 
 
+def _cause(entry: Message) -> str | None:
+    """What a boot has left unread that has ended since, and was killed by nobody here, went down with the machine."""
+    cause: str | None = entry.get("cause")
+    if entry.get("interrupted"):
+        return "interrupted"
+    of_another_boot = entry.get("boot_id") not in (None, _this_boot())
+    if cause is None and of_another_boot and _went(entry.get("signal"), entry.get("exit_code")):
+        return "interrupted"
+    return cause
+
+
+def may_be_the_shutdown(result: Result) -> bool:
+    """Whether it died as everything does when a machine goes down, and nobody here did it."""
+    return result.cause is None and not result.oom and _went(result.signal, result.exit_code)
+
+
+def _went(number: int | None, code: int | None) -> bool:
+    return number in _GOING or code in _SAYS_GOING
+
+
+@functools.cache
+def _this_boot() -> str:
+    return boot_id()
+
+
 def _result(entry: Message, now_ms: int) -> Result:
     run_id, fence = _ids(entry["id"])
     return Result(
@@ -128,7 +159,7 @@ def _result(entry: Message, now_ms: int) -> Result:
         pid_start=entry.get("pid_start"),
         exit_code=entry.get("exit_code"),
         signal=entry.get("signal"),
-        cause=entry.get("cause"),
+        cause=_cause(entry),
         detail=_spawn_detail(entry) or None,
         oom=bool(entry.get("oom")),
         cpu_ms=entry.get("cpu_ms"),

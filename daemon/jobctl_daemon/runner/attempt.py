@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .order import Order
 
 STARTING, RUNNING, ENDED = "starting", "running", "ended"
+#: A cause that is told as "lost" with a remark of its own: so every jobd of this protocol knows what to do.
+INTERRUPTED = "interrupted"
 _LEFT_BEHIND_LISTED = 20
 
 
@@ -81,6 +83,11 @@ class Attempt:
         return self.started_boot + self.timeout_ms / 1000
 
     @property
+    def told_cause(self) -> str | None:
+        """Return the cause in the words of the protocol."""
+        return "lost" if self.cause == INTERRUPTED else self.cause
+
+    @property
     def ends_boot_ms(self) -> int | None:
         """Return when both timeout and grace are over, in ms since boot: then nothing of it should be left."""
         overdue_at = self.overdue_at
@@ -130,7 +137,7 @@ class Attempt:
             "started_at": self.started_at,
             "ends_boot_ms": self.ends_boot_ms,
             "adopted": self.adopted,
-            "cause": self.cause,
+            "cause": self.told_cause,
             "log_size": self.output.size(),
         })  # fmt: skip
         return head[:-1] + b',"result":' + (self.result or b"null") + b"}"
@@ -165,7 +172,8 @@ def result(
         "duration_ms": duration,
         "exit_code": exit_code,
         "signal": signal,
-        "cause": attempt.cause,
+        "cause": attempt.told_cause,
+        "interrupted": attempt.cause == INTERRUPTED,
         "errno": errno,
         "transient": transient,
         "detail": "; ".join(attempt.remarks) or None,

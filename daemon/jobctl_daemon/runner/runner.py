@@ -10,6 +10,7 @@ import socket
 from . import adopt, identity
 from .cgroup import open_cgroups
 from .complaints import Complaints
+from .going_down import Question
 from .lock import Lock
 from .loop import READ, Loop, Timer
 from .options import Options
@@ -29,6 +30,7 @@ class Runner:
         self._idle_exit_s = options.idle_exit_s
         self._idle: Timer | None = None
         self._terminated = False
+        self._question: Question | None = None
         self._lock = Lock(f"{directory}/{options.instance}.lock")
         complain = Complaints(f"{directory}/{options.instance}.log")
         self._loop = Loop(complain)
@@ -70,8 +72,14 @@ class Runner:
     def _terminate(self, *_: object) -> None:
         self._terminated = self._supervisor.draining = True
 
+    def _told_why(self, going_down: bool) -> None:
+        if going_down:
+            self._supervisor.interrupt()
+
     def _consider_ending(self) -> bool:
         supervisor = self._supervisor
+        if self._terminated and self._question is None:
+            self._question = Question(self._loop, self._told_why)
         busy = supervisor.living > 0
         # jobd's drain waits for the acknowledgements; TERM does not, where the results are on disk.
         settled = supervisor.all_on_disk if self._terminated else not supervisor.attempts

@@ -8,7 +8,7 @@ import signal
 from collections import deque
 
 from . import cgroup, surroundings
-from .attempt import ENDED, RUNNING, STARTING, Attempt, result
+from .attempt import ENDED, INTERRUPTED, RUNNING, STARTING, Attempt, result
 from .cgroup import Cgroups
 from .clock import boot_s, wall_ms
 from .identity import start_time
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _STARTS_A_TURN = 4
 _LOOK_S, _LONGEST_LOOK_S = 0.1, 0.25
 _WRITE_AGAIN_S = 5.0
+# The unit is stopped in 90 s.
+_LONGEST_PARTING_MS = 60_000
 
 
 class Refused(Exception):
@@ -234,6 +236,15 @@ class Supervisor:
         attempt.remarks.append("was not started")
         attempt.end()
         self._settle(attempt, result(attempt, self.boot_id), "ended")
+
+    def interrupt(self) -> None:
+        """End all commands, each with its grace: the machine goes down. What was not started yet is given back."""
+        while self._queue:
+            attempt = self._queue.popleft()
+            if attempt.state == STARTING:
+                self._fail(attempt, SpawnError(errno.EAGAIN, "the machine goes down"))
+        for attempt in list(self._running.values()):
+            self.kill(attempt, INTERRUPTED, "cancel", min(attempt.grace_ms, _LONGEST_PARTING_MS))
 
     def _overdue(self, attempt: Attempt) -> None:
         if attempt.state == RUNNING and attempt.ended_at is None and not self._ended_unseen(attempt):

@@ -9,7 +9,7 @@ from jobctl_daemon.decide.adoption import attempt_id
 from jobctl_daemon.decide.outcome import Result
 from jobctl_daemon.execution.again import StartAgain
 from jobctl_daemon.execution.pool import RunnerPool
-from jobctl_daemon.execution.reports import Ended, Refused, Started
+from jobctl_daemon.execution.reports import Ended, Refused, Started, may_be_the_shutdown
 from jobctl_daemon.health import Health
 from jobctl_daemon.loop import Pass
 from jobctl_daemon.rows import StartedAttempt

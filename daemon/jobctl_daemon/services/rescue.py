@@ -59,9 +59,11 @@ class Rescue:
                 return Pass(again=True)  # what is held is known only when no runner went meanwhile
             complete = looked and not self._pool.unheard()
             plan = adoption.plan(claimed, self._pool.held(), self._boot_id, complete=complete)
-            self._pool.unjudged = len(plan.unjudged)
+            self._pool.unjudged = len(plan.unjudged) + len(plan.unclaimed) + len(plan.lost)
             await self._give_back(plan.unclaimed)
             await self._lose(plan.lost)
+            self._pool.unjudged = len(plan.unjudged)
+            self._pool.adopted = True
         for run in plan.stops:
             self._pool.stop(adoption.attempt_id(run.run_id, run.fence), run.stop_wanted or "cancel", None)
         self._on_ready()
