@@ -1,6 +1,7 @@
 """The command: tests/faults/rig."""
 
 import argparse
+import signal
 import sys
 import time
 
@@ -11,6 +12,7 @@ from kit.rig.rig import Plan, run, short_folder
 def main() -> int:
     """0 when nothing ran twice, nothing was lost and all that must hold holds; else 1."""
     options = _options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing is left then either
     seed = options.seed if options.seed is not None else time.time_ns() % 1_000_000
     groups = frozenset(options.only.split(",")) if options.only else frozenset(GROUPS)
     # Log files and rows of about eight runs a second.

@@ -21,6 +21,8 @@ from kit.rig.verdict import Blind, Done
 GROUPS: Final = ("kills", "stops", "seconds", "standby", "forks", "descriptors", "disk", "boots")
 #: After a fault that a daemon may take note of, so long until it is well again.
 _RECOVERS_S: Final = 2.0
+#: A standby has loaded everything by then.
+_STANDS_S: Final = 2.0
 _REFUSED_EXIT: Final = 5
 _JOBD: Final = [sys.executable, "-m", "jobctl_daemon"]
 
@@ -53,6 +55,7 @@ class Chooser:
         self._troubled_until = 0.0
         self._leaving = False
         self._standby: subprocess.Popen[bytes] | None = None
+        self._standing_since = 0.0
         self._began_s = boot_s()
         chosen = [(fault, weight) for group, fault, weight in self._all() if group in groups - set(self.skipped)]
         self._faults, self._weights = [fault for fault, _ in chosen], [weight for _, weight in chosen]
@@ -177,8 +180,9 @@ class Chooser:
         """Another daemon: the one that stands by takes over by itself, else one is started."""
         if self._standby is not None:
             self._daemon.process, self._standby = self._standby, None
-            if not self._in_trouble():
-                died_s = boot_s()
+            died_s = boot_s()
+            calm = not (self._stopped or self._limited or self._full_since)
+            if calm and died_s - self._standing_since > _STANDS_S:
                 self._after(0, "takeover", lambda: self._time_takeover(died_s))
         else:
             self._after(delay_s, "start", self._start)
@@ -306,7 +310,7 @@ class Chooser:
     def _stand_by(self) -> None:
         if self._standby is not None or not self._up():
             return
-        self._standby = self._daemon.beside("--standby")
+        self._standby, self._standing_since = self._daemon.beside("--standby"), boot_s()
         self._note("standby")
 
     def _time_takeover(self, died_s: float) -> None:
