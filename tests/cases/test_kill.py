@@ -153,12 +153,19 @@ def test_a_command_that_ignores_term_is_killed_at_the_end_of_its_grace(daemon: R
 @pytest.mark.case("F018")
 def test_a_command_that_stopped_itself_is_ended_by_its_timeout(daemon: RealDaemon) -> None:
     carriers = Carriers()
-    heeds = daemon.run("kill -STOP $$; echo resumed", timeout=1, grace=1, env=carriers.env)
+    heeds = daemon.run("echo up; kill -STOP $$; echo resumed", timeout=1, grace=1, env=carriers.env)
     ignores = daemon.run(
         "trap '' TERM; kill -STOP $$; while :; do kill -STOP $$; done", timeout=1, grace=1, env=carriers.env
     )
+    pid = daemon.client.attempts(daemon.until_says(heeds, b"up")["id"])[0]["pid"]
+    while carriers.states().get(pid) != "T":
+        pass
+    listed = {run["id"]: run["reason"] for run in daemon.client.runs(state="running")}
+    shown = daemon.jobctl("runs").stdout
     ended = [daemon.finished(run) for run in (heeds, ignores)]
 
+    assert listed[heeds["id"]] == f"stopped by a signal: kill -CONT {pid} lets it go on"
+    assert "stopped" in shown
     assert [run["outcome"] for run in ended] == ["timed_out"] * 2
     assert max(map(lasted_ms, ended)) < 4000
     assert ended[1]["signal"] == 9

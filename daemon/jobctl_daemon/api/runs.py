@@ -4,6 +4,7 @@ import msgspec
 from aiohttp.web_response import StreamResponse
 
 from jobctl.states import RunState
+from jobctl_daemon.api import halted
 from jobctl_daemon.api.answers import page
 from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.queries import Paged, words
@@ -47,4 +48,5 @@ async def _page(call: Call, which: OfJob, of: RunFilter, timezone: str | None) -
         limit=which.limit,
         cursor=which.cursor,
     )
-    return page(*await call.services.store.runs(call.caller, wanted))
+    found, cursor = await call.services.store.runs(call.caller, wanted)
+    return page(await halted.told(call, found), cursor)

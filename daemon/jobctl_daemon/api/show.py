@@ -7,6 +7,7 @@ from aiohttp.web_response import StreamResponse
 
 from jobctl.model import Run, RunWork
 from jobctl.states import ENDED
+from jobctl_daemon.api import halted
 from jobctl_daemon.api.answers import answer, answer_job, page
 from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.limits import WAIT_S_MAX
@@ -29,7 +30,9 @@ async def job(call: Call) -> StreamResponse:
 async def run(call: Call) -> StreamResponse:
     """The run; with `wait` when it has ended."""
     wait_s = call.query(Wait).wait
-    return answer(await (_ended(call, wait_s) if wait_s else call.services.store.run(call.caller, call.run_id)))
+    found = await (_ended(call, wait_s) if wait_s else call.services.store.run(call.caller, call.run_id))
+    (shown,) = await halted.told(call, [found])
+    return answer(shown)
 
 
 async def _ended(call: Call, wait_s: float) -> Run:

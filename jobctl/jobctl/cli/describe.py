@@ -77,6 +77,8 @@ def outcome(run: dict[str, Any]) -> str:
         return f"{word}: {failure(run)}"
     if waits_for_retry(run):
         return "retrying"
+    if word == "running" and str(run.get("reason") or "").startswith("stopped"):
+        return "stopped"
     return failure(run) if word == "failed" else word
 
 
