@@ -127,3 +127,19 @@ async def test_a_position_that_the_log_no_longer_has_is_lost() -> None:
     feed = await opened(log)
     with feed.reading():
         assert [await feed.lost(position) for position in (0, 4, 5, 10, 11)] == [True, True, False, False, True]
+
+
+async def test_an_event_that_cannot_be_kept_is_read_from_the_store_and_the_feed_goes_on() -> None:
+    log, beats = Log(3), list[str | None]()
+    feed = Feed(log, beats.append)  # type: ignore[arg-type]
+    await feed.open()
+    odd = Event(id=5, at="x", kind="run.ready", job_id=1, run_id=None, data={"odd": object()})
+    with feed.reading():
+        log.commit(event(4), odd)
+        log.kept[-1] = event(5)
+        assert [frame.id for frame in await feed.after(3, ME)] == [4, 5]
+        assert log.reads == 1
+        log.commit(event(6))
+        assert [frame.id for frame in await feed.after(5, ME)] == [6]
+        assert log.reads == 1
+    assert [error is None for error in beats] == [False, True]
