@@ -112,13 +112,17 @@ class Dispatch:
             await self._store.admit([admission.too_late(run) for run in late], now_ms)
 
     async def _claim(self, now_ms: int) -> int:
-        free = min(self.slots - len(self._pool.flights), CLAIM_BATCH)
-        if free <= 0 or not self._pool.takers(self._node.build):
+        if not self._pool.adopted or not self._pool.takers(self._node.build):
             return 0
         async with self._pool.handing_over:
+            free = min(self.slots - self._pool.taken, CLAIM_BATCH)
+            if free <= 0:
+                return 0
+            self._pool.unjudged += free  # if this fails, so many may be claimed, until adoption has looked
             claims = await self._store.claim(now_ms, free, self._node.name, self._node.boot_id)
             await self._users.ask({user for claim in claims if (user := self._other_user(claim)) is not None})
             await self._hand_over(claims, now_ms)
+            self._pool.unjudged -= free
         if not claims:
             await self._drop_late(now_ms)
         return len(claims)
