@@ -283,6 +283,7 @@ class Daemon:
         descriptors, processes = process_limits()
         self._dispatch.slots = settings.slots_possible(wanted, descriptors, processes)
         self._api_settings.slots = self._dispatch.slots
+        self._api_settings.owner_jobs, self._api_settings.owner_runs = wanted.owner_jobs, wanted.owner_runs
         self._dispatch.wake.set()
         self._retain.keep = keep_of(wanted)
         self._room.wanted_low = wanted.low_disk_bytes

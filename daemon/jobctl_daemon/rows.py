@@ -215,6 +215,8 @@ class Pending(Row, frozen=True):
     by_hand: bool = False
     begun: bool = False
     """It has had an attempt, or is a replay: no overlap policy may drop it."""
+    unended: int = 0
+    """Runs of the job that have not ended, where nothing else bounds them."""
 
 
 class Admission(Row, frozen=True):

@@ -23,6 +23,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     retention_runs: int = 1000
     """Finished runs kept of each job."""
     retention_log_bytes: int = 1_000_000_000
+    owner_jobs: int = 1_000_000
+    """Jobs of one owner."""
+    owner_runs: int = 100_000
+    """Runs of one owner that have not started; more are not taken."""
     low_disk_bytes: int = 64_000_000
     """With less free on the disk of the state folder, at most a 20th of it, new work waits."""
 
@@ -33,6 +37,8 @@ _BOUNDS = {
     "retention_days": (1, 36_500),
     "retention_runs": (1, 1_000_000),
     "retention_log_bytes": (1_000_000, 1 << 50),
+    "owner_jobs": (1, 100_000_000),
+    "owner_runs": (1, 10_000_000),
     "low_disk_bytes": (0, 1 << 50),
 }
 _LEVELS = ("debug", "info", "warning", "error")

@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 
 #: Of the occurrences of one backlog, misfire *all* runs so many.
 MISFIRE_ALL_MAX: Final = 10
+#: Runs of one job that have not ended. What is due beyond it is skipped, what is asked for refused.
+JOB_RUNS_MAX: Final = 10_000
 #: The window of *once* and *all*, the grace of *skip*.
 MISFIRE_WITHIN_MS: Final = {"once": 86_400_000, "all": 86_400_000, "skip": 60_000}
 #: Words for `priority`; smaller goes first.

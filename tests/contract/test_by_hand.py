@@ -2,11 +2,12 @@
 
 import pytest
 
+from jobctl.defaults import JOB_RUNS_MAX
 from jobctl.errors import Conflict
 from jobctl.model import Execution, Policies
 from jobctl.states import Misfire, OnFailure, Overlap, Trigger
 from jobctl_daemon.rows import DeadFilter, Replay
-from kit.stores import ADA, MINUTE, T0, Rig, spec
+from kit.stores import ADA, MINUTE, T0, Rig, expansion, spec
 
 
 async def test_replays_that_die_again_quarantine_nothing(rig: Rig) -> None:
@@ -119,3 +120,17 @@ async def test_what_is_put_back_of_a_replay_with_the_newest_definition_keeps_its
         await (rig.finish(claim) if end == "succeeds" else rig.died(claim))
     assert [(await rig.store.run(ADA, run_id)).version for run_id in (first, second, third)] == [2, 2, 1]
     assert await rig.state(third) == "dead"
+
+
+async def test_a_job_has_so_many_runs_that_have_not_ended_and_no_more_are_taken(rig: Rig) -> None:
+    job = await rig.add(spec(overlap=Overlap.ALLOW))
+    await rig.expand(expansion(await rig.cursor(job.id), range(T0 - JOB_RUNS_MAX + 1, T0)))
+    last = await rig.by_hand(job.id, T0 + MINUTE)
+    with pytest.raises(Conflict, match=f"{JOB_RUNS_MAX} runs of backup have not ended"):
+        await rig.by_hand(job.id)
+    assert {one.unended for one in await rig.store.pending(T0, 10)} == {JOB_RUNS_MAX}
+    await rig.expand(expansion(await rig.cursor(job.id), (T0,)))
+    assert {one.unended for one in await rig.store.pending(T0, 10)} == {JOB_RUNS_MAX + 1}
+    await rig.store.cancel(ADA, last, "ada", T0)
+    other = await rig.add(spec("other"))
+    assert await rig.by_hand(other.id) > last

@@ -37,7 +37,9 @@ async def add(call: Call) -> StreamResponse:
     definition = await checked(checked_job, draft, here)
     if how.dry_run:
         return answer(await _dry(call, definition, here))
-    created = await _create(call, definition, here.now_ms, call.idempotency("add", draft))
+    request = call.idempotency("add", draft)
+    await call.services.rooms.for_jobs(call.caller, request)
+    created = await _create(call, definition, here.now_ms, request)
     if created.fresh:
         call.services.changed()
     return answer(created.job, 201 if created.fresh else 200)

@@ -1,12 +1,13 @@
 """What the application hands to the API: everything a verb may use, and nothing it has to look for."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from jobctl.clock import Clock
 from jobctl.model import Fact
 from jobctl.paths import Places
+from jobctl_daemon.api.room import Rooms
 from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.store import Store
 
@@ -138,6 +139,9 @@ class Settings:
     connections: int = 256
     strangers: int = 64
     """Connections of one uid that is neither root nor the daemon's own."""
+    owner_jobs: int = 1_000_000
+    owner_runs: int = 100_000
+    """Jobs of one owner, and runs of one that have not started; both change with a reload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +165,7 @@ class Services:
     started_ms: int
     """Wall time at which the daemon became ready, and below the same on the clock that never steps."""
     started_boot_ms: int
+    rooms: Rooms = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rooms", Rooms(self.store, self.clock, self.settings))

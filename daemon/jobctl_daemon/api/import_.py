@@ -28,6 +28,7 @@ async def import_(call: Call) -> StreamResponse:
     here = circumstances(call)
     each = [(draft, await with_upstream(call, draft.schedule, here)) for draft in batch.jobs]
     definitions = await checked(_all, each)
+    await call.services.rooms.for_jobs(call.caller, None, len(definitions))
     named = await _with_names(call, definitions)
     jobs = await call.services.store.create_jobs(
         call.caller, [(definition.spec, definition.next_ms) for definition in named], here.now_ms

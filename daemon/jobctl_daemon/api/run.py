@@ -20,6 +20,7 @@ async def trigger(call: Call) -> StreamResponse:
     own_tz = job.schedule.timezone if job.schedule else None
     due_ms = await checked(due_at, draft.run_at, draft.timezone, here, own_tz)
     request = call.idempotency(f"run {job.id}", draft)
+    await call.services.rooms.for_run(call.caller, request)
     return _made(call, await call.services.store.trigger(call.caller, job.id, due_ms, here.now_ms, request))
 
 
@@ -30,6 +31,7 @@ async def adhoc(call: Call) -> StreamResponse:
     here = circumstances(call)
     spec, due_ms = await checked(checked_run, draft, here)
     request = call.idempotency("run", draft)
+    await call.services.rooms.for_run(call.caller, request)
     return _made(call, await call.services.store.run_adhoc(call.caller, spec, due_ms, here.now_ms, request))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from jobctl.defaults import JOB_RUNS_MAX
 from jobctl.states import Misfire, Overlap, SkipReason, Trigger
 from jobctl_daemon.rows import Admission, Pending
 
@@ -13,6 +14,7 @@ class _Job:
 
     active: list[int]
     waiting: list[int] = field(default_factory=list)
+    unended: int = 0
 
 
 def admit(pending: Iterable[Pending], now_ms: int) -> list[Admission]:
@@ -26,8 +28,12 @@ def _one(run: Pending, jobs: dict[int, _Job], now_ms: int) -> Admission:
         return too_late(run)
     job = jobs.get(run.job_id)
     if job is None:
-        job = jobs[run.job_id] = _Job(list(run.active), list(run.waiting))
+        job = jobs[run.job_id] = _Job(list(run.active), list(run.waiting), run.unended)
     most = run.policies.active_max
+    if most is None and job.unended > JOB_RUNS_MAX and not run.begun and not run.by_hand:
+        job.unended -= 1
+        detail = f"{job.unended} runs of its job have not ended"
+        return Admission(run_id=run.run_id, reason=SkipReason.LIMIT, detail=detail)
     if most is None or len(job.active) < most:
         job.active.append(run.run_id)
         return Admission(run_id=run.run_id)

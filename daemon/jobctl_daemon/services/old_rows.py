@@ -1,4 +1,4 @@
-"""Rows that are over their time, of every kind but finished runs; too long a ledger of one job; rows that are spoilt."""
+"""Rows over their time, of every kind but finished runs; too long a ledger of one job; rows that are spoilt."""
 
 from collections import Counter, deque
 from collections.abc import Callable, Sequence

@@ -170,6 +170,10 @@ class Store(Protocol):
         """
         ...
 
+    async def asked_before(self, owner: Caller, request: Request) -> bool:
+        """Whether the request key stands for something, and under this body."""
+        ...
+
     async def create_jobs(self, owner: Caller, specs: Sequence[tuple[JobSpec, int | None]], now_ms: int) -> list[Job]:
         """All of them or none: one transaction (an import)."""
         ...

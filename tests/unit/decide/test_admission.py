@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from jobctl.defaults import JOB_RUNS_MAX
 from jobctl.model import Policies
 from jobctl.states import Misfire, Overlap, SkipReason, Trigger
 from jobctl_daemon.decide.admission import admit, too_late
@@ -15,7 +16,7 @@ READY, WAITS, SKIPPED, TOO_MANY, REPLACES = "ready", "waits", "overlap", "limit"
 
 def pending(run_id: int = 9, overlap: str = "skip", *, job_id: int = 1, active: tuple[int, ...] = (),
             waiting: tuple[int, ...] = (), start_by_ms: int | None = None, by_hand: bool = False, begun: bool = False,
-            trigger: Trigger = Trigger.SCHEDULE, **rules: Any) -> Pending:  # fmt: skip
+            unended: int = 0, trigger: Trigger = Trigger.SCHEDULE, **rules: Any) -> Pending:  # fmt: skip
     return Pending(
         run_id=run_id,
         job_id=job_id,
@@ -28,6 +29,7 @@ def pending(run_id: int = 9, overlap: str = "skip", *, job_id: int = 1, active: 
         waiting=waiting,
         by_hand=by_hand,
         begun=begun,
+        unended=unended,
     )
 
 
@@ -155,3 +157,12 @@ def test_a_run_after_its_last_instant_is_a_misfire_and_takes_no_place() -> None:
 def test_an_answer_stands_for_each_run_in_its_place() -> None:
     runs = [pending(n, "allow") for n in (5, 3, 4)]
     assert [answer.run_id for answer in admit(runs, NOW)] == [5, 3, 4]
+
+
+def test_a_job_without_a_limit_has_so_many_runs_that_have_not_ended_and_what_is_due_beyond_is_skipped() -> None:
+    runs = [pending(number, "allow", unended=JOB_RUNS_MAX + 2) for number in range(3)]
+    answers = admit(runs, NOW)
+    assert [word(answer) for answer in answers] == [TOO_MANY, TOO_MANY, READY]
+    assert answers[0].detail == f"{JOB_RUNS_MAX + 1} runs of its job have not ended"
+    asked = [pending(1, "allow", unended=JOB_RUNS_MAX + 9, **{how: True}) for how in ("by_hand", "begun")]
+    assert [word(answer) for answer in admit(asked, NOW)] == [READY, READY]

@@ -202,6 +202,7 @@ HOT = {
     "unknown logs": (logs.SQL.unknown, ("[[1, 2]]",), ["PRIMARY KEY (run_id=?)"]),
     "active among these": (logs.SQL.busy, {"first": 1, "last": 9}, ["USING INTEGER PRIMARY KEY"]),
     "jobs with history": (tidy.SQL.next_job, (0,), ["history_job"]),
+    "unended of a job": (admit.SQL.unended, (1, 5), ["COVERING INDEX runs_job"]),
     "length of a ledger": (tidy.SQL.ledger_last_kept, (1, 5), ["COVERING INDEX occurrences_job"]),
     "surplus of a ledger": (tidy.SQL.ledger_surplus, (1, 5, 5), ["occurrences_job"]),
     "old requests": (tidy.SQL.old_requests, (0, 5), ["requests_at"]),

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from jobctl.defaults import JOB_RUNS_MAX
 from jobctl.states import Overlap, RunState, SkipReason
 from jobctl_daemon.rows import Admission, Admitted, Pending
 from jobctl_daemon.store.sqlite import columns, events, retire
@@ -14,6 +15,8 @@ SQL = load("admit")
 
 #: Runs that may wait for a gate and are looked at; more than any overlap_queue.
 _WAITING_MAX = 1_001
+#: More than are looked at together.
+_BATCH = 1_000
 #: A run that replaces others must know them all, also those that were let in under a higher limit.
 _ALL = -1
 
@@ -81,6 +84,7 @@ def _move(connection: sqlite3.Connection, statement: str, kind: str, run_ids: li
 
 def _pending(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> list[Pending]:
     found: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+    unended: dict[int, int] = {}
     answer = []
     for run_id, job_id, slot_ms, due_ms, start_by_ms, trigger, policies, by_hand, begun in rows:
         rules = columns.policies(policies)
@@ -88,6 +92,8 @@ def _pending(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) ->
             most = _ALL if rules.overlap is Overlap.REPLACE else rules.active_max
             found[job_id] = _of_job(connection, job_id, most)
         active, waiting = found.get(job_id, ((), ()))
+        if rules.active_max is None and job_id not in unended:
+            (unended[job_id],) = connection.execute(SQL.unended, (job_id, JOB_RUNS_MAX + _BATCH)).fetchone()
         answer.append(
             Pending(
                 run_id=run_id,
@@ -101,6 +107,7 @@ def _pending(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) ->
                 waiting=waiting,
                 by_hand=bool(by_hand),
                 begun=bool(begun),
+                unended=unended.get(job_id, 0),
             )
         )
     return answer

@@ -30,6 +30,10 @@ FROM runs r CROSS JOIN jobs j ON j.id = r.job_id
 WHERE r.state = 'ready' AND r.start_by_ms IS NOT NULL AND r.start_by_ms < :now_ms
 ORDER BY r.start_by_ms LIMIT :limit;
 
+-- name: unended
+-- Runs of a job that have not ended, as far as it matters how many there are.
+SELECT count(*) FROM (SELECT 1 FROM runs WHERE job_id = ? LIMIT ?);
+
 -- name: active_of
 -- The runs that hold a job's gate, oldest first.
 SELECT id FROM runs WHERE gate = ? AND gate IS NOT NULL ORDER BY id LIMIT ?;

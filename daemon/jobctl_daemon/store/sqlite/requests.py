@@ -3,8 +3,11 @@
 import sqlite3
 from typing import NamedTuple
 
+import msgspec
+
 from jobctl.errors import Conflict
-from jobctl_daemon.rows import Request
+from jobctl_daemon.rows import Caller, Request
+from jobctl_daemon.store.sqlite import owners
 from jobctl_daemon.store.sqlite.statements import load
 
 SQL = load("requests")
@@ -34,6 +37,13 @@ def made_before(connection: sqlite3.Connection, owner_id: int, request: Request 
             details={"job_id": job_id, "run_id": run_id},
         )
     return Made(job_id, run_id, batch)
+
+
+def asked_before(connection: sqlite3.Connection, caller: Caller, request: Request) -> bool:
+    """Whether the caller's key stands for something, and was sent with this body."""
+    owner_id = owners.scope(connection, msgspec.structs.replace(caller, all_owners=False))
+    row = connection.execute(SQL.get, (owner_id, request.key, request.verb)).fetchone()
+    return row is not None and row[0] == request.body_hash
 
 
 def remember(connection: sqlite3.Connection, owner_id: int, request: Request | None, made: Made, now_ms: int) -> None:

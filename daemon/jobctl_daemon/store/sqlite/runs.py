@@ -3,6 +3,7 @@
 import sqlite3
 from typing import Literal
 
+from jobctl.defaults import JOB_RUNS_MAX
 from jobctl.errors import Conflict
 from jobctl.model import JobSpec
 from jobctl.states import Overlap, RunState, Trigger
@@ -87,7 +88,10 @@ def make(
     retry_of: int | None = None,
     execution: str | None = None,
 ) -> int:
-    """A run that a person asks for. `Conflict` when the key has made one before."""
+    """A run that a person asks for. `Conflict` when the key has made one before, or its job has too many."""
+    (unended,) = connection.execute(SQL.unended, (job.id, JOB_RUNS_MAX)).fetchone()
+    if unended >= JOB_RUNS_MAX:
+        raise Conflict(f"{unended} runs of {job.name} have not ended", "wait for some of them, or cancel them")
     run = NewRun(key=f"m:{key}", slot_ms=slot_ms, due_ms=due_ms, start_by_ms=None, trigger=Trigger.MANUAL)
     number = expand.next_run_id(connection)
     placed = expand.Placed(

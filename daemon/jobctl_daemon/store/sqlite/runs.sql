@@ -5,6 +5,10 @@ UNION ALL
 SELECT id FROM runs WHERE job_id = :job_id AND state = 'scheduled' AND held = 0 AND waits = 0 AND due_ms <= :now_ms
 LIMIT :limit;
 
+-- name: unended
+-- Runs of a job that have not ended, dead letters among them; counted as far as it matters.
+SELECT count(*) FROM (SELECT 1 FROM runs WHERE job_id = ? LIMIT ?);
+
 -- name: active
 -- A run that has not ended.
 SELECT state, fence FROM runs WHERE id = ?;

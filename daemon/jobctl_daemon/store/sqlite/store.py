@@ -80,6 +80,7 @@ from jobctl_daemon.store.sqlite import (
     queues,
     ready,
     replays,
+    requests,
     restored,
     retries,
     run_lists,
@@ -240,6 +241,9 @@ class SqliteStore:
             return Created(job=job_lists.one(con, job_id), fresh=fresh)
 
         return await self._submit_new(create)
+
+    async def asked_before(self, owner: Caller, request: Request) -> bool:
+        return await self._read(lambda con: requests.asked_before(con, owner, request))
 
     async def create_jobs(self, owner: Caller, specs: Sequence[tuple[JobSpec, int | None]], now_ms: int) -> list[Job]:
         uids = [self._new_uid() for _ in specs]
