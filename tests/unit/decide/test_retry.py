@@ -106,6 +106,7 @@ def test_a_delay_counts_from_the_end_also_when_that_is_heard_of_late() -> None:
     assert NOW < (early.retry_ms or 0) <= NOW + 1_200
 
 
+@pytest.mark.case("F077")
 def test_a_thousand_retries_never_leave_the_cap() -> None:
     for n in range(0, 100_000, 997):
         done = settled(FAILURES["exit_code"], effort(n, retries=1_000_000))
