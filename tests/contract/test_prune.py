@@ -3,6 +3,7 @@
 import pytest
 
 from jobctl.errors import Gone, NotFound
+from jobctl.model import Execution
 from jobctl.states import RunState, SkipReason
 from jobctl_daemon.rows import DeadFilter, Expired, Keep, LogsKept
 from kit.stores import ADA, DAY, MINUTE, T0, Rig, expansion, request, skip_row, spec
@@ -212,6 +213,20 @@ async def test_a_ledger_keeps_so_many_rows_of_each_job(rig: Rig) -> None:
     rows = await rig.store.ledger(ADA, busy.id, 0, T0, 100)
     assert [row.from_ms for row in rows] == list(range(T0 - 5, T0))
     assert len(await rig.store.ledger(ADA, calm.id, 0, T0, 100)) == 1
+
+
+async def test_a_job_that_is_changed_all_the_time_keeps_fifty_old_versions_and_those_that_its_runs_have(
+    rig: Rig,
+) -> None:
+    job = await rig.add()
+    (done,) = await rig.finished(job.id, T0)
+    for number in range(2, 71):
+        await rig.edit(job.id, execution=Execution(shell=f"echo {number}"))
+        if number == 9:
+            await rig.dead(job.id, T0 - 1)
+    kept = [row["version"] for row in await rig.rows("SELECT version FROM schedule_versions ORDER BY version")]
+    assert kept == [1, 9, *range(21, 71)]
+    assert (await rig.store.work(ADA, done)).shell == "true"
 
 
 async def test_when_all_is_over_and_its_time_is_over_every_table_is_empty(rig: Rig) -> None:

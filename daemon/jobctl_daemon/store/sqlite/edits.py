@@ -6,7 +6,7 @@ from jobctl.errors import Conflict
 from jobctl.states import RunState, SkipReason
 from jobctl_daemon.rows import Caller, Edit, LedgerRow, Unskip
 from jobctl_daemon.shown import scheduled
-from jobctl_daemon.store.sqlite import dependents, events, gates, jobs, ledger, one_shots, pauses, retire
+from jobctl_daemon.store.sqlite import dependents, events, gates, jobs, ledger, one_shots, pauses, retire, versions
 from jobctl_daemon.store.sqlite.columns import text
 from jobctl_daemon.store.sqlite.identity import Identity
 from jobctl_daemon.store.sqlite.statements import load
@@ -26,8 +26,7 @@ def edit(connection: sqlite3.Connection, caller: Caller, job: Identity, change: 
     version = before + 1 if change.schedule_changed or change.execution_changed else before
     connection.execute(SQL.put, _columns(change, version))
     if version != before:
-        row = (job.id, version, text(change.schedule), text(change.execution), caller.name, now_ms)
-        connection.execute(jobs.SQL.insert_version, row)
+        versions.put(connection, job.id, version, change.schedule, change.execution, caller.name, now_ms)
     _tell(connection, caller, job, change, version, now_ms)
     if change.schedule_changed:
         _aim(connection, job, change, now_ms)

@@ -8,7 +8,7 @@ from jobctl.model import JobSpec, ScheduleSpec
 from jobctl.states import RunState, SkipReason
 from jobctl_daemon.rows import Caller, Request
 from jobctl_daemon.shown import scheduled
-from jobctl_daemon.store.sqlite import dependents, events, owners, pauses, requests, retire
+from jobctl_daemon.store.sqlite import dependents, events, owners, pauses, requests, retire, versions
 from jobctl_daemon.store.sqlite.columns import text
 from jobctl_daemon.store.sqlite.identity import Identity, identity
 from jobctl_daemon.store.sqlite.statements import load
@@ -66,8 +66,7 @@ def add(
     added = pauses.Hold("job", f"the job was added paused by {caller.name}")
     held = added if spec.paused else pauses.holder(connection, spec.queue)
     job_id = _insert(connection, caller, owner_id, spec, now_ms, uid, held)
-    version = (job_id, 1, text(spec.schedule), text(spec.execution), caller.name, now_ms)
-    connection.execute(SQL.insert_version, version)
+    versions.put(connection, job_id, 1, spec.schedule, spec.execution, caller.name, now_ms)
     if scheduled(spec.schedule):
         connection.execute(SQL.insert_cursor, (job_id, None if held else next_ms, now_ms))
     if spec.schedule.after_job is not None:

@@ -7,10 +7,6 @@ VALUES (:uid, :owner_id, :name, :queue, :priority, 1, 1, :source, :starts_kind, 
         :paused, :paused_by, :paused_since, :suspended, :suspended_since, :suspended_why,
         :suspended_holder, :told, :policies, :now_ms);
 
--- name: insert_version
--- What a job runs and when, from now on.
-INSERT INTO schedule_versions (job_id, version, schedule, execution, author, from_ms) VALUES (?, ?, ?, ?, ?, ?);
-
 -- name: insert_cursor
 -- Where a job's schedule stands.
 INSERT INTO cursors (job_id, next_nominal, handled_ms, revision) VALUES (?, ?, ?, 1);

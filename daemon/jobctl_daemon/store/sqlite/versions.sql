@@ -1,0 +1,10 @@
+-- name: put
+-- What a job runs and when, from now on.
+INSERT INTO schedule_versions (job_id, version, schedule, execution, author, from_ms) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: drop_old
+-- Old versions of a job that no run of it has. A job with very many finished runs is not looked through.
+DELETE FROM schedule_versions WHERE job_id = :job_id AND version <= :before
+  AND (SELECT count(*) FROM (SELECT 1 FROM history WHERE job_id = :job_id LIMIT :looked_at)) < :looked_at
+  AND version NOT IN (SELECT version FROM runs WHERE job_id = :job_id)
+  AND version NOT IN (SELECT version FROM history WHERE job_id = :job_id);
