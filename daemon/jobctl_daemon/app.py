@@ -29,6 +29,7 @@ from jobctl_daemon.execution.again import StartAgain
 from jobctl_daemon.execution.identity import boot_id, boot_key, user_by_uid
 from jobctl_daemon.execution.log_folders import logs_of
 from jobctl_daemon.execution.logs import LogFiles
+from jobctl_daemon.execution.losses import Losses
 from jobctl_daemon.execution.pool import RunnerPool
 from jobctl_daemon.execution.request import Host
 from jobctl_daemon.execution.starting import Runners
@@ -82,6 +83,7 @@ class Daemon:
         self._broken: Damaged | None = None
         self._logs = LogFiles(setup.places.runs_dir)
         self._pool = RunnerPool(setup.clock, self._reported, self._runner_lost)
+        self._losses = Losses(setup.clock)
         self._runners = Runners(self._pool, setup.places.state_dir, build_id(), setup.settings.runners)
         self._supervisor = Supervisor.of(os.environ, os.getpid())
         self._api_settings = ApiSettings(setup.settings.slots, connections=connections_possible())
@@ -256,7 +258,8 @@ class Daemon:
 
     def _runner_lost(self) -> None:
         if not self._stop.is_set():
-            self._rescue.wake.set()
+            delay_s = self._losses.delay_ms() / 1000
+            asyncio.get_running_loop().call_later(delay_s, self._rescue.wake.set)
 
     def _wake_everybody(self) -> None:
         self._dispatch.due()

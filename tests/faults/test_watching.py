@@ -346,3 +346,52 @@ def _answers(daemon: RealDaemon) -> bool:
         UnixTransport(daemon.socket)(Request("GET", "/v1/health/live")).read()
         return True
     return False
+
+
+#: Its runners die a moment after they are connected.
+MORTAL = """
+import asyncio, os, signal, sys
+from jobctl_daemon.__main__ import main
+from jobctl_daemon.execution.pool import RunnerPool
+
+connect = RunnerPool.connect
+
+
+async def connected(self, path, build):
+    link = await connect(self, path, build)
+    asyncio.get_running_loop().call_later(0.05, os.kill, link.hello.pid, signal.SIGKILL)
+    return link
+
+
+RunnerPool.connect = connected
+raise SystemExit(main(sys.argv[1:]))
+"""
+
+
+def test_runners_that_die_as_soon_as_they_are_started_are_not_started_without_end(tmp_path: Path) -> None:
+    daemon = RealDaemon(tmp_path / "home")
+    daemon.program = ["-c", MORTAL]
+    try:
+        daemon.launch()
+        assert daemon.process is not None
+        soon(lambda: _answers(daemon), 15)
+        time.sleep(3)
+        spent, began = _cpu_s(daemon.process.pid), time.monotonic()
+        before = _looks(daemon)
+        time.sleep(5)
+        looks = _looks(daemon) - before
+        assert looks <= 8, f"{looks} looks after runners in {time.monotonic() - began:.1f} s"
+        assert _cpu_s(daemon.process.pid) - spent < 0.5
+        assert daemon.log().count("event=runner.started") < 20
+        daemon.kill9()
+        daemon.program = ["-m", "jobctl_daemon"]
+        daemon.start()
+        assert daemon.finished(daemon.run(["/bin/true"]))["state"] == "succeeded"
+    finally:
+        daemon.close()
+
+
+def _looks(daemon: RealDaemon) -> int:
+    """How often it has looked after its runners."""
+    beats: int = daemon.client.status()["services"]["rescue"]["beats"]
+    return beats
