@@ -108,7 +108,7 @@ class HealthDesk:
         unstartable = told.without_runner(self._pool)
         return HealthReport(
             stopping=self.stopping,
-            unready=next(iter([*short, *failing, *stalled]), unstartable),
+            unready=next(iter([*([trouble.message] if trouble else []), *failing, *stalled]), unstartable),
             services=self._services(),
             start_lag=_lag(self._health.start_lag),
             loop_lag=_lag(self._loop_lag),

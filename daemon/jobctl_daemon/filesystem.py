@@ -1,6 +1,5 @@
 """The folder the daemon lives in: private, local, and with files that are the daemon's own."""
 
-import errno
 import os
 import pwd
 import stat
@@ -48,16 +47,13 @@ def prepare(state_dir: str) -> None:
 
 
 def _make_private(state_dir: str) -> None:
+    if os.statvfs(state_dir).f_flag & os.ST_RDONLY:
+        raise Unavailable(
+            f"{state_dir} is on a read-only filesystem", "see dmesg for errors of the disk, then mount it for writing"
+        )
     if stat.S_IMODE(os.stat(state_dir).st_mode) == _OWN_FOLDER:
         return
-    try:
-        os.chmod(state_dir, _OWN_FOLDER)
-    except OSError as error:
-        if error.errno != errno.EROFS:
-            raise
-        raise Unavailable(
-            f"{state_dir} is on a read-only filesystem", "look at dmesg for errors of the disk; mount it for writing"
-        ) from error
+    os.chmod(state_dir, _OWN_FOLDER)
 
 
 def _check(path: str, mode: int, is_kind: Callable[[int], bool], word: str) -> None:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from jobctl_daemon.disk.reserve import Reserve
+from jobctl_daemon.disk.reserve import Reserve, take
 from jobctl_daemon.disk.sizes import Sizes, sizes
 from jobctl_daemon.disk.trouble import Look, Trouble, judge
 
@@ -104,10 +104,15 @@ class Room:
         return (found.st_dev, found.st_ino) == self._opened
 
     # ── the reserve ──────────────────────────────────────────────
-    def spend(self) -> bool:
-        """After the disk has refused a write: frees a piece of the reserve; False when there is none left."""
+    def spend(self, file: str = "") -> bool:
+        """After the disk has refused a write: frees a piece of the reserve; False when there is none left.
+
+        The piece is allocated to `file` at once, before whoever fills the disk has it.
+        """
         with self._lock:
             given = self.reserve.give()
+            if given and file:
+                take(file, self.reserve.piece)
             self._refused = True
         self.look()
         self.changed()

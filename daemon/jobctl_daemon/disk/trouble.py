@@ -40,36 +40,44 @@ class Trouble:
 
 
 def judge(seen: Look, folder: str, low: int) -> Trouble | None:
-    """The gravest trouble; None when there is room for new work. `low`: bytes that have to be left."""
+    """The gravest trouble; None when there is room for new work. `low`: bytes that have to be left.
+
+    The message of one trouble is the same each time, so that a log can count it; numbers are in the hint.
+    """
     if not seen.there:
         return Trouble(
             "gone",
             f"the database in {folder} was moved, removed or replaced while jobd runs; nothing new is started",
-            "put the folder back as it was, or save what jobd still holds with `jobctl backup FILE`, then restart jobd",
+            "put the folder back as it was, or save what jobd still holds: jobctl backup FILE; then restart jobd",
         )
     if seen.read_only:
         return Trouble(
             "read_only",
             f"{folder} is read-only: nothing can be recorded, so nothing new is started",
-            "look at dmesg for errors of the disk; then mount it for writing, everything goes on by itself",
+            "see dmesg for errors of the disk, then mount it for writing: everything goes on by itself",
         )
-    if seen.refused or seen.free < low or 0 <= seen.free_files < _FILES_LOW:
-        return Trouble("full", f"{_full(seen, folder, low)}; nothing new is started", _HINT)
+    if seen.refused and seen.free >= low:
+        return Trouble(
+            "full",
+            f"the disk of {folder} refuses writes, as if it were full; nothing new is started",
+            f"{_bytes(seen.free)} seem free, so it may be a quota; {_GOES_ON}",
+        )
+    if seen.free < low or seen.refused:
+        return Trouble(
+            "full",
+            f"the disk of {folder} is full; nothing new is started",
+            f"{_bytes(seen.free)} of {_bytes(seen.total)} are free, new work needs {_bytes(low)}: make room, {_GOES_ON}",
+        )
+    if 0 <= seen.free_files < _FILES_LOW:
+        return Trouble(
+            "full",
+            f"the disk of {folder} has no inodes left for new files; nothing new is started",
+            f"{seen.free_files} are free: remove files, {_GOES_ON}",
+        )
     return None
 
 
-_HINT: Final = (
-    "make room there, nothing else is needed: what runs is recorded meanwhile, what is due waits, and everything goes "
-    "on by itself"
-)
-
-
-def _full(seen: Look, folder: str, low: int) -> str:
-    if seen.refused and seen.free >= low:
-        return f"the disk of {folder} refuses writes, although {_bytes(seen.free)} seem free: a quota is used up"
-    if 0 <= seen.free_files < _FILES_LOW and seen.free >= low:
-        return f"the disk of {folder} has no inodes left for new files ({seen.free_files} free)"
-    return f"the disk of {folder} is full: {_bytes(seen.free)} of {_bytes(seen.total)} free, {_bytes(low)} are needed"
+_GOES_ON: Final = "what runs is recorded, what is due waits, and everything goes on by itself"
 
 
 def _bytes(count: int) -> str:

@@ -31,6 +31,10 @@ class Wording:
         if not isinstance(error, sqlite3.Error):
             return translate(error)
         kind = self.kind(error)
+        if kind in (Failure.FULL, Failure.READ_ONLY) and self._room is not None:
+            trouble = self._room.look()  # it knows numbers
+            if trouble is not None:
+                return trouble.error()
         worded = translate(error, kind, str(self._path), holders.writers(self._path) if kind is Failure.LOCKED else ())
         if isinstance(worded, Damaged) and not self._told:
             self._told = True

@@ -204,7 +204,7 @@ class Writer:
             if _checkpoint(connection, "RESTART") is Emptying.DONE:
                 self._room.refused()
                 return True
-        return self._room.spend()
+        return self._room.spend(self._wal_path)
 
     # ── the write-ahead log ──────────────────────────────────────────────
     @property
