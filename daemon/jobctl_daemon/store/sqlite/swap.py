@@ -34,6 +34,7 @@ def prepare(database: Path) -> Path:
 def discard(database: Path) -> None:
     """Removes what was made ready and is not wanted; never once the swap is ordered."""
     if not _order(database).exists():
+        _draft(database).unlink(missing_ok=True)
         shutil.rmtree(database.parent / STAGING, ignore_errors=True)
 
 
@@ -42,7 +43,7 @@ def order(database: Path, stamp: str) -> Path | None:
     kept = database.parent / KEPT / stamp
     for path in (staged(database), staged(database).parent):
         _sync(path)
-    draft = _order(database).with_suffix(".new")
+    draft = _draft(database)
     draft.write_text(json.dumps({"kept": stamp}), encoding="utf-8")
     _sync(draft)
     os.rename(draft, _order(database))
@@ -89,6 +90,10 @@ def _members(database: Path) -> list[Path]:
 
 def _order(database: Path) -> Path:
     return database.parent / _ORDER
+
+
+def _draft(database: Path) -> Path:
+    return _order(database).with_suffix(".new")
 
 
 def _sync(path: Path) -> None:
