@@ -114,14 +114,14 @@ def test_in_every_zone_the_next_time_lies_ahead_around_every_change() -> None:
     for name in sorted(zoneinfo.available_timezones() - {"Factory", "localtime", "posixrules"}):
         dice = random.Random(name)
         start = ms("2024-01-01T00:00Z") + dice.randrange(30 * 365) * DAY
-        for cron in dice.sample(RARE, 2):
-            schedule = Cron(cron, name)
-            at = start
-            for _ in range(8):
-                fire = schedule.next_after(at)
-                assert fire is not None
-                assert fire.at_ms > at, (name, cron, at)
-                at = fire.at_ms
+        cron = dice.choice(RARE)
+        schedule = Cron(cron, name)
+        at = start
+        for _ in range(4):
+            fire = schedule.next_after(at)
+            assert fire is not None
+            assert fire.at_ms > at, (name, cron, at)
+            at = fire.at_ms
 
 
 @pytest.mark.case("F042")
@@ -306,10 +306,10 @@ def test_a_boot_job_runs_once_a_boot_and_a_start_job_at_every_start(tmp_path: Pa
         daemon.start()
         daemon.add("boot", ["/bin/true"], schedule={"on_boot": True})
         daemon.add("start", ["/bin/true"], schedule={"on_start": True}, overlap="queue")
-        for _ in range(4):
+        for _ in range(2):
             daemon.stop()
             daemon.start()
-        daemon.until(lambda: len(daemon.runs_of("start", state="succeeded")) == 4)
+        daemon.until(lambda: len(daemon.runs_of("start", state="succeeded")) == 2)
         restarted = len(daemon.runs_of("boot"))
         daemon.stop()
         with closing(sqlite3.connect(daemon.home / "state" / "jobctl.db")) as database, database:
@@ -317,7 +317,7 @@ def test_a_boot_job_runs_once_a_boot_and_a_start_job_at_every_start(tmp_path: Pa
         daemon.start()
         daemon.until(lambda: len(daemon.runs_of("boot", state="succeeded")) == 1)
         daemon.restart()
-        daemon.until(lambda: len(daemon.runs_of("start", state="succeeded")) == 6)
+        daemon.until(lambda: len(daemon.runs_of("start", state="succeeded")) == 4)
 
         assert (restarted, changed) == (0, 1)
         assert len(daemon.runs_of("boot")) == 1
