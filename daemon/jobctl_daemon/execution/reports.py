@@ -11,6 +11,8 @@ from jobctl_daemon.decide.outcome import Result
 from jobctl_daemon.execution.identity import boot_id
 
 Message = dict[str, Any]
+NO_ROOM_FOR_LOG: Final = "log_incomplete(ENOSPC)"
+"""In the detail of a result: while the command ran, or at its end, there was no room for what it printed."""
 _GOING: Final = (signal.SIGHUP, signal.SIGTERM, signal.SIGKILL)
 _SAYS_GOING: Final = tuple(128 + number for number in _GOING)
 """How a shell says the same of its last command."""

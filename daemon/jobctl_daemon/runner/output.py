@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
+from .clock import boot_s
 from .punch import punch
 
 _PAGE = 4096
 _COPY_BYTES = 1 << 20
+# Between two looks a log may grow by so much of its cap, as far as its pace can be foreseen.
+_ALLOWED_GROWTH = 4
+_SHORTEST_LOOK_S = 0.005
 
 
 class Output:
     """One log file. Offsets are logical: those of all that was ever written."""
 
-    __slots__ = ("_grown", "_head", "_keep", "_seen", "dropped_to", "most", "path", "truncated")
+    __slots__ = (
+        "_file", "_grown", "_head", "_keep", "_looked_at", "_looked_size", "_pace", "_seen", "dropped_to", "hurries",
+        "most", "path", "removed", "truncated",
+    )  # fmt: skip
 
     def __init__(self, path: bytes, most: int) -> None:
         self.path = path
@@ -23,7 +31,13 @@ class Output:
         self._keep = half
         self._seen = 0
         self._grown = False
+        self._file: tuple[int, int] | None = None
+        self._looked_at = boot_s()
+        self._looked_size = 0
+        self._pace = 0.0
         self.dropped_to = 0
+        self.hurries = False
+        self.removed = False
         self.truncated = False
 
     @property
@@ -51,12 +65,28 @@ class Output:
         finally:
             os.close(descriptor)
 
-    def look(self) -> bool:
-        """Punch out the middle when the file holds too much; tell whether it grew. Raises OSError if that fails."""
+    def haste_s(self, longest_s: float) -> float | None:
+        """Return how soon it has to be looked at again, in seconds; None when the usual time will do.
+
+        A command can write gigabytes a second: the pace of the last look says when too much may have come together.
+        """
+        if self._pace * longest_s * _ALLOWED_GROWTH <= self.most:
+            return None
+        return max(_SHORTEST_LOOK_S, self.most / _ALLOWED_GROWTH / self._pace)
+
+    def look(self, pid: int | None = None) -> bool:
+        """Punch out the middle when the file holds too much; tell whether it grew. Raises OSError if that fails.
+
+        pid is the process whose standard output it is: what it writes to a file that is gone counts as well.
+        """
         found = self._stat()
-        if found is None:
+        if found is None or self.removed:
+            self._look_behind(pid)
             return False
         grew, self._grown = self._grown, False
+        now = boot_s()
+        self._pace = max(0, found.st_size - self._looked_size) / max(now - self._looked_at, 0.001)
+        self._looked_at, self._looked_size = now, found.st_size
         if found.st_blocks * 512 > self.most + 2 * _PAGE:
             self._punch(found.st_size)
         return grew
@@ -70,7 +100,7 @@ class Output:
         if found is None:
             return 0
         size = found.st_size
-        if size <= self.most:
+        if self.removed or size <= self.most:
             return size
         try:
             if alone:
@@ -82,11 +112,36 @@ class Output:
             self._punch(size)
         return size
 
+    def is_full(self) -> bool:
+        """Tell whether the filesystem has no room for another page of it."""
+        try:
+            room = os.statvfs(os.path.dirname(self.path))
+        except OSError:
+            return False
+        return (room.f_bfree if os.geteuid() == 0 else room.f_bavail) * room.f_frsize < _PAGE
+
+    def _look_behind(self, pid: int | None) -> None:
+        """A file without a name cannot be made smaller here; as long as it is small that is its command's affair."""
+        if pid is None or self._file is None:
+            return
+        try:
+            found = os.stat(f"/proc/{pid}/fd/1")
+        except OSError:
+            return
+        if (found.st_dev, found.st_ino) == self._file and found.st_blocks * 512 > self.most + 2 * _PAGE:
+            raise FileNotFoundError(errno.ENOENT, "it was removed")
+
     def _stat(self) -> os.stat_result | None:
         try:
             found = os.stat(self.path, follow_symlinks=False)
         except OSError:
+            self.removed = self.removed or self._file is not None
             return None
+        if self._file is None:
+            self._file = found.st_dev, found.st_ino
+        elif (found.st_dev, found.st_ino) != self._file:
+            self.removed = True
+            return found
         if found.st_size < self._seen:
             self.truncated = True
             if found.st_size < self.dropped_to:

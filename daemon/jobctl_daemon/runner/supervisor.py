@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # Each blocks until its exec; exits, timeouts and messages are looked at between any two lots.
 _STARTS_A_TURN = 4
-_LOOK_S, _LONGEST_LOOK_S = 0.1, 0.25
+_FIRST_LOOK_S, _LOOK_S, _LONGEST_LOOK_S = 0.01, 0.1, 0.25
 _WRITE_AGAIN_S = 5.0
 # The unit is stopped in 90 s.
 _LONGEST_PARTING_MS = 60_000
@@ -197,6 +197,8 @@ class Supervisor:
         if (overdue_at := attempt.overdue_at) is not None:
             attempt.deadline = self._loop.at(overdue_at, lambda: self._overdue(attempt))
         self._look_soon()
+        # One that has much to say begins at once.
+        self._loop.after(_FIRST_LOOK_S, lambda: self._look_in_haste(attempt))
         self._report("started", dumps({
             "id": attempt.id,
             "pid": attempt.pid,
@@ -287,6 +289,7 @@ class Supervisor:
             attempt.cause = "lost"
             attempt.remarks.append("its runner died; the outcome is unknown")
         log_size = self._finish_output(attempt, alone=not left)
+        self._remark_on_log(attempt)
         if left:
             self._leftovers.add(attempt, left)
         oom = self._died_of_memory(attempt, status)
@@ -325,6 +328,12 @@ class Supervisor:
         except OSError as error:
             attempt.remarks.append(f"log is larger than its cap: {error.strerror}")
             return attempt.output.size()
+
+    def _remark_on_log(self, attempt: Attempt) -> None:
+        if attempt.output.removed:
+            attempt.remarks.append("log_incomplete: its file was removed or replaced while it ran")
+        if attempt.output.is_full():
+            attempt.remarks.append("log_incomplete(ENOSPC): there was no room left for its output")
 
     def _died_of_memory(self, attempt: Attempt, status: dict[str, Any]) -> bool:
         if attempt.ending is not None or not _killed(status):
@@ -423,16 +432,32 @@ class Supervisor:
         self._look = None
         grew = self._leftovers.look()
         for attempt in list(self._running.values()):
-            try:
-                grew = attempt.output.look() or grew
-            except OSError as error:
-                self._stop_writing(attempt, error)
+            grew = self._look_at(attempt) or grew
         self._oom.sample()
         if self._running or self._leftovers:
             self._look_s = _LOOK_S if grew else min(self._look_s * 2, _LONGEST_LOOK_S)
             self._look = self._loop.after(self._look_s, self._look_at_logs)
         elif self._cgroups is not None:
             self._cgroups.tidy()
+
+    def _look_at(self, attempt: Attempt) -> bool:
+        """Cap one log; when it grows fast, look at it alone again soon."""
+        output = attempt.output
+        try:
+            grew = output.look(attempt.pid)
+        except OSError as error:
+            self._stop_writing(attempt, error)
+            return True
+        haste_s = None if output.hurries else output.haste_s(_LONGEST_LOOK_S)
+        if haste_s is not None:
+            output.hurries = True
+            self._loop.after(haste_s, lambda: self._look_in_haste(attempt))
+        return grew
+
+    def _look_in_haste(self, attempt: Attempt) -> None:
+        attempt.output.hurries = False
+        if attempt.state == RUNNING:
+            self._look_at(attempt)
 
     def _stop_writing(self, attempt: Attempt, error: OSError) -> None:
         if attempt.ending is None or not attempt.remarks:

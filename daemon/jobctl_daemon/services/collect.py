@@ -9,7 +9,7 @@ from jobctl_daemon.decide.adoption import attempt_id
 from jobctl_daemon.decide.outcome import Result
 from jobctl_daemon.execution.again import StartAgain
 from jobctl_daemon.execution.pool import RunnerPool
-from jobctl_daemon.execution.reports import Ended, Refused, Started, may_be_the_shutdown
+from jobctl_daemon.execution.reports import NO_ROOM_FOR_LOG, Ended, Refused, Started, may_be_the_shutdown
 from jobctl_daemon.health import Health
 from jobctl_daemon.loop import Pass
 from jobctl_daemon.rows import StartedAttempt
@@ -90,12 +90,20 @@ class Collect:
         for verdict in verdicts:
             if verdict.answer != "ok":
                 structlog.get_logger().warning("run.result_refused", run_id=verdict.run_id, answer=verdict.answer)
+        self._note_room(results)
         settled = [attempt_id(result.run_id, result.fence) for result in results]
         for attempt in settled:
             self._unsettled.pop(attempt)
         self._pool.settle(settled)
         self._on_free()
         return len(settled)
+
+    def _note_room(self, results: list[Result]) -> None:
+        """Logs may lie on a filesystem of their own, which nobody else looks after."""
+        if any(NO_ROOM_FOR_LOG in (result.detail or "") for result in results):
+            self._health.warnings["logs"] = "there is no room for the output of commands: what they print is not kept"
+        elif results:
+            self._health.warnings.pop("logs", None)
 
     async def _give_back(self) -> None:
         refused = dict(self._refused)
