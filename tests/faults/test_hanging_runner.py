@@ -285,3 +285,26 @@ def test_a_run_is_killed_while_its_start_hangs(daemon: RealDaemon, tmp_path: Pat
 
     assert answer["state"] == "running"
     assert (ended["state"], ended["class"]) == ("cancelled", "cancelled")
+
+
+def test_an_exec_that_does_not_come_back_is_ended_and_recorded(
+    daemon: RealDaemon, tmp_path: Path, gates: Gates
+) -> None:
+    """The kernel takes the lease away after /proc/sys/fs/lease-break-time, 45 s unless somebody has set it."""
+    if int(Path("/proc/sys/fs/lease-break-time").read_text()) < 40:
+        pytest.skip("the kernel takes leases away too soon here")
+    beside = [daemon.until_says(daemon.run(gates.command(name, "exit 4")), b"begin") for name in "ab"]
+    with slow(tmp_path / "slow"):
+        run = daemon.run([str(tmp_path / "slow"), "1000"])
+        ended = daemon.finished(run, 45)
+    later = [daemon.finished(daemon.run(["/bin/true"])) for _ in range(4)]
+    untold(daemon, "has not answered")
+    for name in "ab":
+        gates.open(name)
+    (attempt,) = daemon.client.attempts(run["id"])
+
+    assert (ended["state"], ended["class"]) == ("failed", "spawn_error")
+    assert "spawn_timeout" in ended["reason"]
+    assert (attempt["exit_code"], attempt["signal"]) == (None, None)
+    assert [run["state"] for run in later] == ["succeeded"] * 4
+    assert [daemon.finished(one)["exit_code"] for one in beside] == [4, 4]

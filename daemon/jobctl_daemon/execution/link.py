@@ -16,6 +16,7 @@ import msgspec
 import structlog
 
 from jobctl.errors import Unreachable, VersionMismatch
+from jobctl_daemon.execution.stuck import SPAWN_S, end_hanging_start
 
 #: The part of the runner's protocol that adopts, kills and reports is frozen under this number.
 RUNNER_PROTOCOL = 1
@@ -220,7 +221,14 @@ class Link(asyncio.Protocol):
         if not self.lost and not self.silent:
             self.silent = True
             structlog.get_logger().warning("runner.silent", pid=self.pid, starting=self.starting)
+            if self.starting:
+                self._patience = self._loop.call_later(SPAWN_S - SILENT_S, self._end_hanging_start)
             self._on_silent(self)
+
+    def _end_hanging_start(self) -> None:
+        self._patience = None
+        if self.starting and not self.lost:
+            end_hanging_start(self.pid)
 
     def _take_hello(self, line: bytes) -> None:
         answer = msgspec.json.decode(line)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _STARTS_A_TURN = 4
 _FIRST_LOOK_S, _LOOK_S, _LONGEST_LOOK_S = 0.01, 0.1, 0.25
 _WRITE_AGAIN_S = 5.0
+# jobd kills a child that has not become its command by then; seen from here it may be a little less.
+_SPAWN_S = 29.0
 # The unit is stopped in 90 s.
 _LONGEST_PARTING_MS = 60_000
 
@@ -143,6 +145,7 @@ class Supervisor:
             self._write_intent(attempt, intent)
             attempt.started_at, attempt.started_boot = wall_ms(), boot_s()
             attempt.pid, attempt.remarks = self._spawn_inside(attempt, order)
+            self._refuse_unborn(attempt)
         except SpawnError as error:
             attempt.started_at = attempt.started_boot = None
             self._fail(attempt, error)
@@ -151,6 +154,18 @@ class Supervisor:
         self.note_identity(attempt, intent)
         attempt.tree = Tree(attempt.marked, attempt.pid, attempt.cgroup)
         self._watch_child(attempt)
+
+    def _refuse_unborn(self, attempt: Attempt) -> None:
+        """A child that was killed because its exec did not come back was never the command; raises SpawnError."""
+        assert attempt.pid is not None
+        assert attempt.started_boot is not None
+        if boot_s() - attempt.started_boot < _SPAWN_S:
+            return
+        found = os.waitid(os.P_PID, attempt.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if found is not None and found.si_code == os.CLD_KILLED and found.si_status == signal.SIGKILL:
+            os.waitpid(attempt.pid, 0)
+            attempt.pid = None
+            raise SpawnError(errno.ETIMEDOUT, "spawn_timeout: its exec did not come back within half a minute")
 
     def _write_intent(self, attempt: Attempt, intent: bytes) -> None:
         try:
