@@ -19,7 +19,7 @@ def main() -> int:
     disk_mb = max(50, round(50 + 12 * options.minutes))
     folder = short_folder()
     _say(f"seed {seed}, {options.minutes:g} minutes, {', '.join(sorted(groups))}; evidence in {folder}")
-    plan = Plan(options.minutes * 60, seed, groups, options.pace, options.pause, disk_mb)
+    plan = Plan(options.minutes * 60, seed, groups, options.pace, options.pause, disk_mb, options.as_root)
     report = run(folder, plan, _say)
     (folder / "findings").write_text("\n\n".join(report.findings))
     table = "\n".join(report.lines())
@@ -38,6 +38,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", metavar="GROUP,…", help=f"of {', '.join(GROUPS)}")
     parser.add_argument("--pace", type=float, default=2.0, help="seconds between two faults, in the mean")
     parser.add_argument("--pause", type=float, default=0.25, help="seconds between two requests, in the mean")
+    parser.add_argument("--as-root", action="store_true", help="no user of its own: with control groups, without forks")
     options = parser.parse_args()
     unknown = set(options.only.split(",")) - set(GROUPS) if options.only else set()
     if unknown:

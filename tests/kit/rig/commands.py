@@ -66,6 +66,8 @@ class Commands:
     """The program that every job runs, and the file in which it writes."""
 
     def __init__(self, folder: Path) -> None:
+        self.env = {"RIG": str(folder)}
+        """By which its processes are told from others."""
         self.program = folder / "work"
         self.marks = folder / "marks"
         self._locks = folder / "locks"

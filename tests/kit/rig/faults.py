@@ -84,6 +84,8 @@ class Chooser:
         why = {}
         if not ground.can_mount:
             why = dict.fromkeys(("disk", "boots"), "only root may mount")
+        if ground.uid == 0:
+            why["forks"] = "the limit does not hold for root"
         if "standby" in groups and not has_standby():
             why["standby"] = "this jobd has none"
         return {group: words for group, words in why.items() if group in groups}

@@ -29,14 +29,15 @@ class Process(NamedTuple):
 class Ground:
     """Root may do all of it. Anybody else has neither the small filesystem nor the boot."""
 
-    def __init__(self, folder: Path, disk_mb: int) -> None:
+    def __init__(self, folder: Path, disk_mb: int, *, as_root: bool = False) -> None:
         self.folder = folder
         self.home = folder / "home"
         self.state = self.home / "state"
-        self.is_root = os.geteuid() == 0
-        # A user that nobody else on the machine is: what has its number is ours, and its limits are ours alone.
-        self.uid = 61_000 + os.getpid() % 4_000 if self.is_root else os.geteuid()
-        self.can_mount = self.is_root and _can_mount()
+        is_root = os.geteuid() == 0
+        # A user that nobody else on the machine is: its limits are ours alone.
+        self.switches = is_root and not as_root
+        self.uid = 61_000 + os.getpid() % 4_000 if self.switches else os.geteuid()
+        self.can_mount = is_root and _can_mount()
         self._disk_mb = disk_mb
         self._boot_file = folder / "boot_id"
         self._ballast = self.state / "ballast"
@@ -51,7 +52,7 @@ class Ground:
             options = f"size={self._disk_mb}m,mode=700,uid={self.uid},gid={self.uid}"
             subprocess.run(["mount", "-t", "tmpfs", "-o", options, "jobctl-rig", str(self.state)], check=True)
             self._mounted = True
-        if self.is_root:
+        if self.switches:
             for path in (self.home, self.state):
                 os.chown(path, self.uid, self.uid)
 
@@ -73,7 +74,7 @@ class Ground:
         return ["unshare", "--mount", "--", "sh", "-c", _IN_BOOT, "sh", str(self._boot_file), *me]
 
     def _as_user(self, argv: list[str]) -> list[str]:
-        if not self.is_root:
+        if not self.switches:
             return argv
         return ["setpriv", f"--reuid={self.uid}", f"--regid={self.uid}", "--clear-groups", "--", *argv]
 
@@ -100,12 +101,15 @@ class Ground:
         here = os.fsencode(self.folder) + b"/"
         if b"jobctl_daemon.runner" in words and any(word.startswith(here) for word in words):
             return "runner"
-        if words[:1] == [b"/bin/sh"] and len(words) > 1 and words[1].startswith(here):
-            return "command"
-        with contextlib.suppress(OSError):
-            if b"\0JOBCTL_HOME=" + os.fsencode(self.home) + b"\0" in Path(f"/proc/{pid}/environ").read_bytes():
-                return "jobd" if b"jobctl_daemon" in words else "other"
-        return "other" if self.is_root else ""
+        try:
+            environ = b"\0" + Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            environ = b""
+        if b"\0JOBCTL_HOME=" + os.fsencode(self.home) + b"\0" in environ:
+            return "jobd" if b"jobctl_daemon" in words else ""
+        if b"\0RIG=" + os.fsencode(self.folder) + b"\0" in environ:
+            return "command" if words[1:2] == [here + b"work"] else "other"
+        return "other" if self.switches else ""
 
     def pids(self, role: str) -> list[int]:
         return [process.pid for process in self.processes() if process.role == role]
@@ -163,9 +167,9 @@ def tell(pid: int, number: signal.Signals) -> None:
 
 
 @contextlib.contextmanager
-def ground(folder: Path, disk_mb: int) -> Iterator[Ground]:
+def ground(folder: Path, disk_mb: int, *, as_root: bool = False) -> Iterator[Ground]:
     """Whatever happens meanwhile, nothing of it is left."""
-    made = Ground(folder, disk_mb)
+    made = Ground(folder, disk_mb, as_root=as_root)
     try:
         made.open()
         yield made

@@ -59,7 +59,7 @@ class Load:
         """The jobs that are there all the time, in a daemon to which nothing has happened yet."""
         self.client.set_queue(_QUEUE, 2)
         for name, (words, fields) in _JOBS.items():
-            body = {"name": name, "target": self._commands.of(*words), **fields}
+            body = self._body(name, words, fields)
             if isinstance(fields.get("retry"), dict) and "on_lost" in fields["retry"]:
                 told = " ".join(self._commands.of("asked")["command"])
                 body["retry"] = {**fields["retry"], "on_lost": f"ask:{told}"}
@@ -144,7 +144,7 @@ class Load:
     def _submit(self) -> None:
         words, fields = self._chance.choice(_ADHOC)
         name, key = self._new("adhoc"), self._key()
-        body = {"name": name, "target": self._commands.of(*words), **fields}
+        body = self._body(name, words, fields)
         if "timeout" in fields:
             self.done.timeouts[name] = fields["timeout"]
         self._ask(Asked(key, "submit", lambda: self.client.create_run(body, key)))
@@ -230,9 +230,9 @@ class Load:
 
     def _make(self) -> None:
         name, key = self._new("brief"), self._key()
-        body = {"name": name, "schedule": {"every": 1}, "target": self._commands.of("sleep", 0.1), "overlap": "allow"}
+        body = self._body(name, ("sleep", 0.1), _every(1))
         self._brief.append(name)
-        self._ask(Asked(key, "make", lambda: {"job": self.client.create_job({**body, "retry": _LOST}, key)}))
+        self._ask(Asked(key, "make", lambda: {"job": self.client.create_job(body, key)}))
 
     def _remove(self) -> None:
         if self._brief:
@@ -259,6 +259,9 @@ class Load:
     def _some(self, **filters: object) -> Json | None:
         runs = list(self.client.runs(30, **filters))
         return self._chance.choice(runs) if runs else None
+
+    def _body(self, name: str, words: tuple[object, ...], fields: Json) -> Json:
+        return {"name": name, "target": self._commands.of(*words), "env": self._commands.env, **fields}
 
     def _new(self, kind: str) -> str:
         self._names += 1

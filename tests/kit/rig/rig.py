@@ -32,6 +32,7 @@ class Plan:
     pace_s: float = 1.0
     pause_s: float = 0.25
     disk_mb: int = 50
+    as_root: bool = False
 
 
 @dataclass(slots=True)
@@ -60,7 +61,7 @@ class Report:
 
 def run(folder: Path, plan: Plan, tell: Callable[[str], None]) -> Report:
     """Never raises for what it finds: that is in the report. The folder keeps the evidence."""
-    with ground(folder, plan.disk_mb) as place:
+    with ground(folder, plan.disk_mb, as_root=plan.as_root) as place:
         rig = _Rig(place, plan)
         try:
             rig.bear(tell)
@@ -124,8 +125,8 @@ class _Rig:
 
     def _slots(self) -> None:
         client = self._daemon.client
-        target = self._commands.of("sleep", 60)
-        runs = [client.create_run({"target": target, "name": f"slot-{number}"}) for number in range(_SLOTS + 1)]
+        body = {"target": self._commands.of("sleep", 60), "env": self._commands.env}
+        runs = [client.create_run({**body, "name": f"slot-{number}"}) for number in range(_SLOTS + 1)]
         self._load.done.stopped |= {each["id"] for each in runs}
         self._daemon.until(lambda: client.status()["running"] >= _SLOTS)
         status = client.status()
