@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from jobctl.states import FailureClass, RunState
+from jobctl_daemon.rows import StartedAttempt
 from kit.stores import ADA, MINUTE, ROOT, T0, Rig, ended, spec
 
 
@@ -70,6 +71,29 @@ async def test_each_row_has_its_own_answer_in_order(rig: Rig) -> None:
     ]
     verdicts = await rig.store.finish(results, T0)
     assert [verdict.answer for verdict in verdicts] == ["stale", "missing", "ok", "ok"]
+
+
+@pytest.mark.case("F067")
+async def test_an_attempt_that_lost_its_claim_changes_nothing_any_more(rig: Rig) -> None:
+    job = await rig.add()
+    (first,) = await rig.claimed(job.id, T0)
+    assert await rig.store.unclaim([(first.run_id, first.fence)], T0, T0, "its daemon was stopped") == 1
+    (second,) = await rig.claim()
+    old = (first.run_id, first.fence)
+    before = len(rig.events)
+
+    assert (await rig.finish(first))[0].answer == "stale"
+    assert (await rig.finish(first, state=RunState.FAILED))[0].answer == "stale"
+    assert await rig.store.unclaim([old], T0, T0, "late") == 0
+    assert await rig.store.returned([old], 1, T0, "late") == []
+    late = StartedAttempt(run_id=old[0], fence=old[1], pid=4711, pid_start=1, runner="r", started_ms=T0)
+    await rig.store.started([late])
+
+    assert len(rig.events) == before
+    (attempt,) = await rig.store.attempts(ADA, second.run_id)
+    assert (attempt.fence, attempt.pid) == (second.fence, None)
+    assert (await rig.finish(second, state=RunState.FAILED, exit_code=3))[0].answer == "ok"
+    assert await rig.state(second.run_id) == "failed"
 
 
 async def test_a_run_that_is_not_running_is_not_finished(rig: Rig) -> None:

@@ -62,6 +62,7 @@ def fill(daemon: RealDaemon) -> None:
         (logs / f"999-{number}.log").touch()
 
 
+@pytest.mark.case("F131")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's daemon runs commands as other users")
 def test_the_loop_is_free_and_starts_are_on_time_whatever_hangs_beside_them(
     daemon: RealDaemon, record_property: Callable[[str, object], None]
@@ -93,6 +94,7 @@ def test_the_loop_is_free_and_starts_are_on_time_whatever_hangs_beside_them(
     daemon.client.pause_daemon()
 
 
+@pytest.mark.case("F131")
 def test_three_hours_of_ten_thousand_jobs_at_once_leave_the_loop_free(
     daemon: RealDaemon, record_property: Callable[[str, object], None]
 ) -> None:

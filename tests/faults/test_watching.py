@@ -131,6 +131,7 @@ def unready(daemon: RealDaemon) -> tuple[str, float]:
     return caught.value.message, time.monotonic() - began
 
 
+@pytest.mark.case("F146")
 @pytest.mark.parametrize(
     "kind",
     [
@@ -174,6 +175,7 @@ def test_every_service_goes_on_within_seconds_after(
     assert daemon.stop() == 0
 
 
+@pytest.mark.case("F146")
 def test_services_that_hang_are_named_and_the_service_manager_hears_nothing_more(
     broken: Callable[..., RealDaemon], tmp_path: Path
 ) -> None:
@@ -283,6 +285,7 @@ def test_a_disk_that_takes_nothing_is_told_within_two_seconds_and_goes_by_itself
     soon(lambda: daemon.jobctl("status", "--check").returncode == 0)
 
 
+@pytest.mark.case("F150")
 def test_without_descriptors_it_does_not_spin_and_answers_again_by_itself(broken: Callable[..., RealDaemon]) -> None:
     daemon = broken("none")
     assert daemon.process is not None
@@ -346,6 +349,39 @@ def _answers(daemon: RealDaemon) -> bool:
         UnixTransport(daemon.socket)(Request("GET", "/v1/health/live")).read()
         return True
     return False
+
+
+@pytest.mark.case("F066")
+def test_a_daemon_that_is_held_up_in_every_way_starts_no_long_command_again(
+    broken: Callable[..., RealDaemon], tmp_path: Path
+) -> None:
+    daemon = broken("block")
+    assert daemon.process is not None
+    gates, names = Gates(tmp_path / "gates"), [f"long-{number}" for number in range(5)]
+    for name in names:
+        shell, option, script = gates.command(name, "exit 3" if name == "long-0" else "exit 0")
+        daemon.add(name, [shell, option, script], retry={"max": 0, "lost": 3})
+    runs = {name: daemon.until_says(daemon.triggered(name), b"begin") for name in names}
+    breaks(daemon)
+    database = str(daemon.home / "state" / "jobctl.db")
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDS, database], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        gates.open("long-0")
+        time.sleep(7)  # longer than the store waits for a lock
+        other.communicate(timeout=10)
+    daemon.process.send_signal(signal.SIGSTOP)
+    time.sleep(4)
+    daemon.process.send_signal(signal.SIGCONT)
+    for name in names[1:]:
+        gates.open(name)
+    ended = {name: daemon.finished(run) for name, run in runs.items()}
+    assert [ended[name]["exit_code"] for name in names] == [3, 0, 0, 0, 0]
+    assert [ended[name]["attempt"] for name in names] == [1] * 5
+    assert sorted(gates.starts()) == names
+    assert len(daemon.client.attempts(runs["long-1"]["id"])) == 1
 
 
 #: Its runners die a moment after they are connected.

@@ -216,6 +216,7 @@ def _makes_tasks(source: Path) -> list[str]:
     ]
 
 
+@pytest.mark.case("F146")
 def test_tasks_are_made_in_one_place_which_keeps_them_and_hears_of_their_end() -> None:
     packages = [Path(package.__path__[0]) for package in (jobctl, jobctl_daemon)]
     found = [place for package in packages for source in package.rglob("*.py") for place in _makes_tasks(source)]

@@ -74,6 +74,7 @@ def _counted() -> Callable[[], BaseException]:
     return lambda: RuntimeError(f"{words[next(numbers) % 8]} {next(numbers)}")
 
 
+@pytest.mark.case("F150")
 @pytest.mark.parametrize(
     ("name", "services", "fault"),
     [
