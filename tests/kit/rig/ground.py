@@ -1,5 +1,6 @@
 """What lies under a daemon of the rig: a user of its own, a small filesystem, and a boot that can end."""
 
+import binascii
 import contextlib
 import os
 import select
@@ -60,10 +61,19 @@ class Ground:
         """Nothing runs and nothing is mounted; what the state folder held is beside it, but for the ballast."""
         self.free()
         self.kill_all()
+        self._remove_groups()
         if self._mounted:
             shutil.copytree(self.state, self.folder / "state", dirs_exist_ok=True, ignore=_no_sockets)
             subprocess.run(["umount", str(self.state)], check=True)
             self._mounted = False
+
+    def _remove_groups(self) -> None:
+        """Control groups of runners that were killed; each ends in a number of its state folder."""
+        mine = f"jobctl-*-{binascii.crc32(os.fsencode(self.state)):08x}"
+        for place in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
+            for group in Path(place).glob(mine):
+                for below in sorted(group.glob("**/"), reverse=True):
+                    below.rmdir()
 
     # ── who runs ─────────────────────────────────────────────────
     def command(self, argv: list[str]) -> list[str]:
