@@ -317,7 +317,7 @@ async def test_a_job_that_is_removed_in_its_pause_is_not_aimed(rig: Rig) -> None
     decided = [await resumption(rig, job_id) for job_id in (job.id, other.id)]
     await rig.store.delete_job(ADA, job.id, T0)
     assert [found.job_id for found in await rig.store.resumable(10)] == [other.id]
-    assert await rig.store.unsuspend(decided, T0) == 1
+    assert await rig.store.unsuspend(decided, T0, rig.epoch) == 1
     assert await rig.store.resumable(10) == []
     assert await rig.state(held) == "cancelled"
     assert await rig.settle() == 0
@@ -360,7 +360,7 @@ async def test_a_job_that_moves_into_a_paused_queue_while_it_is_to_be_aimed_is_h
     decided = await resumption(rig, job.id)
     await rig.edit(job.id, queue="db")
     assert await rig.store.resumable(10) == []
-    assert await rig.store.unsuspend([decided], T0) == 0
+    assert await rig.store.unsuspend([decided], T0, rig.epoch) == 0
     assert (await rig.store.job(ADA, "backup")).suspended_by == "queue"
 
 
@@ -378,7 +378,7 @@ async def test_until_it_is_aimed_a_resumed_job_is_neither_paused_nor_due(rig: Ri
     assert await rig.store.pending(T0, 10) == []
     (found,) = await rig.store.resumable(10)
     assert (found.job_id, found.resuming, found.suspended_since_ms) == (job.id, "plain", T0)
-    assert await rig.store.unsuspend([await resumption(rig, job.id)], T0) == 1
+    assert await rig.store.unsuspend([await resumption(rig, job.id)], T0, rig.epoch) == 1
     assert await rig.store.resumable(10) == []
     assert [run.run_id for run in await rig.store.pending(T0, 10)] == ready
 
@@ -408,7 +408,7 @@ async def test_an_aim_that_was_overtaken_changes_nothing(rig: Rig, meanwhile: st
         if meanwhile == "paused and resumed":
             await rig.store.resume_job(ADA, job.id, False, T0)
     before = await rig.cursor(job.id), await rig.store.job(ADA, "backup"), await rig.store.run(ADA, ready[0])
-    assert await rig.store.unsuspend([overtaken], T0) == 0
+    assert await rig.store.unsuspend([overtaken], T0, rig.epoch) == 0
     assert (await rig.cursor(job.id), await rig.store.job(ADA, "backup"), await rig.store.run(ADA, ready[0])) == before
     assert len(await rig.runs()) == 1
 
@@ -418,9 +418,9 @@ async def test_of_two_aims_of_one_job_one_counts(rig: Rig) -> None:
     await rig.pause(job.id)
     await rig.store.resume_job(ADA, job.id, False, T0)
     decided = await resumption(rig, job.id, runs=(new_run(T0 + 1),))
-    assert await rig.store.unsuspend([decided, decided], T0) == 1
+    assert await rig.store.unsuspend([decided, decided], T0, rig.epoch) == 1
     assert len(await rig.runs()) == 1
-    assert await rig.store.unsuspend([], T0) == 0
+    assert await rig.store.unsuspend([], T0, rig.epoch) == 0
 
 
 @pytest.mark.parametrize("bad", [new_run(T0, key=""), new_run(1 << 70), new_run(T0, note="\ud800")])
@@ -431,7 +431,7 @@ async def test_an_aim_that_cannot_be_stored_parks_its_job_alone(rig: Rig, bad: A
     await rig.store.resume_queue("", False, T0)
     wanted = [await resumption(rig, job.id) for job in jobs]
     wanted[1] = msgspec.structs.replace(wanted[1], runs=(bad,))
-    await rig.store.unsuspend(wanted, T0)
+    await rig.store.unsuspend(wanted, T0, rig.epoch)
     assert [(await rig.store.job(ADA, name)).state for name in ("a", "b", "c")] == ["ok", "parked", "ok"]
     assert "cannot be stored" in str((await rig.store.job(ADA, "b")).error)
     assert await rig.store.resumable(10) == []
@@ -547,3 +547,15 @@ async def test_a_replay_goes_on_in_every_pause(rig: Rig) -> None:
     (claim,) = await rig.claim()
     await rig.finish(claim, state=RunState.SUCCEEDED)
     assert await rig.state(dead) == "succeeded"
+
+
+async def test_nothing_goes_on_under_an_old_epoch(rig: Rig) -> None:
+    job = await rig.add()
+    await rig.pause(job.id)
+    await rig.store.resume_job(ADA, job.id, False, T0)
+    decided = await resumption(rig, job.id)
+    old = rig.epoch
+    rig.epoch = await rig.store.take_epoch("other", T0)
+
+    assert await rig.store.unsuspend([decided], T0, old) == 0
+    assert await rig.store.unsuspend([decided], T0, rig.epoch) == 1

@@ -81,7 +81,10 @@ async def test_a_resume_releases_held_runs_and_aims_the_cursor(rig: Rig) -> None
     now_ms = T0 + 3 * MINUTE
     assert await rig.store.resume_job(ADA, job.id, False, now_ms)
     missed = skip_row(job.id, T0 + MINUTE, now_ms, 3, reason=SkipReason.PAUSED)
-    assert await rig.store.unsuspend([await resumption(rig, job.id, T0 + 4 * MINUTE, now_ms, missed)], now_ms) == 1
+    assert (
+        await rig.store.unsuspend([await resumption(rig, job.id, T0 + 4 * MINUTE, now_ms, missed)], now_ms, rig.epoch)
+        == 1
+    )
     resumed = await rig.store.job(ADA, "backup")
     assert (resumed.state, resumed.paused_by, resumed.paused_since) == ("ok", None, None)
     assert resumed.next_run_at == "2027-01-15T08:04:00Z"
@@ -97,7 +100,7 @@ async def test_a_job_that_is_not_paused_is_not_changed_by_a_resume(rig: Rig) -> 
     with pytest.raises(Conflict, match="not paused"):
         await rig.store.resume_job(ADA, job.id, False, T0)
     unasked = await resumption(rig, job.id, T0 + 9 * MINUTE, T0, skip_row(job.id, T0, T0))
-    assert await rig.store.unsuspend([unasked], T0) == 0
+    assert await rig.store.unsuspend([unasked], T0, rig.epoch) == 0
     assert await rig.store.job(ADA, "backup") == job
     assert await rig.store.ledger(ADA, job.id, 0, T0 + MINUTE, 10) == []
 

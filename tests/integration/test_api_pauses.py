@@ -114,7 +114,7 @@ async def test_what_is_left_out_of_a_job_that_is_held_does_not_run_when_it_goes_
     assert (await api.ask("GET", "/v1/jobs/greet/next?n=1")).json["items"][0]["at"] == "2027-01-15T12:00:00Z"
     api.clock.tick(HOUR)
     await api.ask("POST", f"{path}/resume", {"catch_up": True})
-    await resuming.settle(api.store, api.clock.now_ms())
+    await resuming.settle(api.store, api.clock.now_ms(), api.services.epoch)
     assert (await api.ask("GET", "/v1/jobs/greet")).json["next_run_at"] == "2027-01-15T12:00:00Z"
     (run,) = (await api.ask("GET", "/v1/jobs/greet/runs")).json["items"]
     assert run["scheduled_at"] == "2027-01-15T09:00:00Z"
@@ -209,7 +209,7 @@ async def test_a_resumed_queue_lets_its_jobs_go_and_their_time_is_accounted_for(
     resumed = await api.ask("POST", "/v1/queues/q/resume", {"catch_up": True})
     assert (resumed.status, resumed.json["paused"], resumed.json["paused_by"]) == (200, False, None)
     assert api.changes == changes + 1  # the due scan does the rest
-    await resuming.settle(api.store, api.clock.now_ms())
+    await resuming.settle(api.store, api.clock.now_ms(), api.services.epoch)
     job = (await api.ask("GET", "/v1/jobs/greet")).json
     assert (job["state"], job["suspended_by"], job["next_run_at"]) == ("ok", None, "2027-01-15T11:00:00Z")
     assert len((await api.ask("GET", "/v1/jobs/greet/runs")).json["items"]) == 2
@@ -224,7 +224,7 @@ async def test_a_job_that_two_pauses_hold_is_free_when_both_are_over(api: World)
     half = (await api.ask("POST", "/v1/jobs/greet/resume")).json
     assert (half["paused"], half["suspended_by"], half["next_run_at"]) == (False, "queue", None)
     await api.ask("POST", "/v1/queues/q/resume")
-    await resuming.settle(api.store, api.clock.now_ms())
+    await resuming.settle(api.store, api.clock.now_ms(), api.services.epoch)
     assert (await api.ask("GET", "/v1/jobs/greet")).json["next_run_at"] == "2027-01-15T09:00:00Z"
 
 
@@ -290,7 +290,7 @@ async def test_a_paused_daemon_holds_every_job_and_says_so(api: World) -> None:
     assert (made["suspended_by"], made["next_run_at"]) == ("daemon", None)
     resumed = await api.ask("POST", "/v1/daemon/resume")
     assert (resumed.status, resumed.json["name"], resumed.json["paused"], resumed.json["jobs"]) == (200, "", False, 2)
-    await resuming.settle(api.store, api.clock.now_ms())
+    await resuming.settle(api.store, api.clock.now_ms(), api.services.epoch)
     assert (await api.ask("GET", "/v1/jobs/later")).json["next_run_at"] == "2027-01-15T09:00:00Z"
     assert (await api.ask("POST", "/v1/daemon/resume")).status == 409
     assert [queue["name"] for queue in (await api.ask("GET", "/v1/queues")).json["items"]] == ["default"]

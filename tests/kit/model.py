@@ -362,7 +362,7 @@ class Model:
         assert [job.job_id for job in self._answer] == [job.id for job in self.jobs.values() if job.resuming][:limit]
         return ANY
 
-    def unsuspend(self, resumptions: Sequence[Resumption], now_ms: int) -> int:
+    def unsuspend(self, resumptions: Sequence[Resumption], now_ms: int, epoch: int) -> int:
         went_on = 0
         for resumption in resumptions:
             job = self.jobs[resumption.job_id]

@@ -108,7 +108,7 @@ class People:
             return _nothing
         cursor = self._host.call("cursor", caller, job.id)
         aim = resumption(cursor, schedule_of(cursor.schedule), now_ms, catch_up=catch_up)
-        return lambda: self.ask("unsuspend", [aim], now_ms)
+        return lambda: self.ask("unsuspend", [aim], now_ms, self._host.epoch)
 
     def pause_queue(self, name: str, until_ms: int | None = None) -> None:
         """With no name: the daemon."""

@@ -296,7 +296,7 @@ class Rig:
 
     async def settle(self) -> int:
         """Pauses whose time is over, and jobs that nothing holds any more, as the due scan does it."""
-        return await resuming.settle(self.store, self.now_ms)
+        return await resuming.settle(self.store, self.now_ms, self.epoch)
 
     async def edited(self, job_id: int, **changes: Any) -> Edit:
         """The decision about a changed definition; `changes` are those of its JobSpec."""

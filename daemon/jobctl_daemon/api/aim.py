@@ -17,4 +17,4 @@ async def aim(call: Call, job_id: int, now_ms: int) -> None:
     except InvalidInput:
         return
     decision = await checked(resumption, cursor, schedule, now_ms, catch_up=cursor.resuming == "catch_up")
-    await call.services.store.unsuspend([decision], now_ms)
+    await call.services.store.unsuspend([decision], now_ms, call.services.epoch)

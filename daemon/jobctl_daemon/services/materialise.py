@@ -44,7 +44,7 @@ class Materialise:
         now_ms = await self._time.look()
         if self._zones is not None:
             await self._zones.look(now_ms)
-        await resuming.settle(self._store, now_ms)
+        await resuming.settle(self._store, now_ms, self._epoch)
         jobs = await self._store.due(now_ms, None, BATCH)
         if jobs:
             await self._expand(jobs, now_ms)

@@ -12,7 +12,7 @@ from jobctl_daemon.store import Store
 BATCH = 500
 
 
-async def settle(store: Store, now_ms: int) -> int:
+async def settle(store: Store, now_ms: int, epoch: int) -> int:
     """Ends the pauses whose time has come and aims the jobs that nothing holds any more; returns how many."""
     await store.end_pauses(now_ms)
     settled = caught_up = 0
@@ -24,8 +24,10 @@ async def settle(store: Store, now_ms: int) -> int:
                 runs = storm.paced(found.runs, caught_up, now_ms)
                 caught_up += storm.catch_ups(runs)
                 resumptions.append(msgspec.structs.replace(found, runs=runs))
-        await store.unsuspend(resumptions, now_ms)
-        settled += len(resumptions)
+        went_on = await store.unsuspend(resumptions, now_ms, epoch)
+        settled += went_on
+        if resumptions and not went_on:  # overtaken: by a change, which wakes the due scan, or by another daemon
+            break
     return settled
 
 

@@ -206,9 +206,9 @@ class Store(Protocol):
         until then `resumable` lists it. `Conflict` when it is not paused."""
         ...
 
-    async def unsuspend(self, resumptions: Sequence[Resumption], now_ms: int) -> int:
+    async def unsuspend(self, resumptions: Sequence[Resumption], now_ms: int, epoch: int) -> int:
         """Runs and rows for what was missed, the cursor aimed, held runs released; each under its cursor's revision.
-        Returns how many."""
+        Returns how many; none under an old epoch."""
         ...
 
     async def edit_job(self, owner: Caller, edit: Edit, now_ms: int) -> Job:

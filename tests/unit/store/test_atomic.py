@@ -136,7 +136,7 @@ async def _unsuspend(rig: Rig) -> Operation:
         )
         for job_id in (job.id, other.id)
     ]
-    return lambda: rig.store.unsuspend(decided, T0)
+    return lambda: rig.store.unsuspend(decided, T0, rig.epoch)
 
 
 async def _edit(rig: Rig) -> Operation:

@@ -12,7 +12,7 @@ from jobctl.errors import Conflict
 from jobctl.states import SkipReason
 from jobctl_daemon.rows import DueJob, Pause, Resumption
 from jobctl_daemon.shown import QUARANTINED, pause_words
-from jobctl_daemon.store.sqlite import due, events, expand, gates, ledger, one_shots, streaks
+from jobctl_daemon.store.sqlite import due, events, expand, gates, ledger, meta, one_shots, streaks
 from jobctl_daemon.store.sqlite.columns import text
 from jobctl_daemon.store.sqlite.identity import Identity
 from jobctl_daemon.store.sqlite.isolation import isolated
@@ -143,9 +143,10 @@ def resumable(connection: sqlite3.Connection, limit: int) -> list[DueJob]:
     return due.jobs(connection.execute(SQL.resumable, (limit,)))
 
 
-def unsuspend(connection: sqlite3.Connection, resumptions: Sequence[Resumption], now_ms: int) -> int:
-    """Jobs go on as decided; one that was paused or edited meanwhile stays. Returns how many went on."""
-    if not resumptions:
+def unsuspend(connection: sqlite3.Connection, resumptions: Sequence[Resumption], now_ms: int, epoch: int) -> int:
+    """Jobs go on as decided; one that was paused or edited meanwhile stays. Returns how many went on; none under an
+    old epoch, for what was missed is expanded."""
+    if not resumptions or not meta.holds_epoch(connection, epoch):
         return 0
     parts = isolated(
         connection,

@@ -283,8 +283,8 @@ class SqliteStore:
             lambda con: pauses.resume_job(con, find.owned(con, owner, job_id), now_ms, catch_up=catch_up)
         )
 
-    async def unsuspend(self, resumptions: Sequence[Resumption], now_ms: int) -> int:
-        return await self._writer.submit(lambda con: pauses.unsuspend(con, resumptions, now_ms))
+    async def unsuspend(self, resumptions: Sequence[Resumption], now_ms: int, epoch: int) -> int:
+        return await self._writer.submit(lambda con: pauses.unsuspend(con, resumptions, now_ms, epoch))
 
     async def edit_job(self, owner: Caller, edit: Edit, now_ms: int) -> Job:
         def change(con: sqlite3.Connection) -> Job:
