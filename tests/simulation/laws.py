@@ -167,7 +167,7 @@ class Laws:
         slot_ms = round(datetime.fromisoformat(command.slot).timestamp() * 1000)
         if slot_ms > command.began_ms + world.back_ms + 1_000:
             raise Violation(f"{command.id} begins {slot_ms - command.began_ms} ms before its time")
-        if len(world.living) >= world.given.slots:
+        if len(world.living) >= world.slots:
             raise Violation(f"{command.id} begins, and as many commands as may be are alive: {list(world.living)} (I6)")
 
     def _every_command_has_its_claim(self) -> None:
@@ -197,8 +197,8 @@ class Laws:
     def _limits_hold(self, states: dict[int, RunState]) -> None:
         """Nothing goes above a limit; what was above when it was lowered does not rise (I6)."""
         running = sum(state == RunState.RUNNING for state in states.values())
-        if running > self.world.given.slots:
-            raise Violation(f"{running} runs are running, and there are {self.world.given.slots} slots (I6)")
+        if running > self.world.slots:
+            raise Violation(f"{running} runs are running, and there are {self.world.slots} slots (I6)")
         rooms, (used, most) = dict(self._look.execute(_ROOM)), self._rooms
         now = dict(self._look.execute(_USED))
         for name, number in now.items():

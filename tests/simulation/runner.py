@@ -125,7 +125,7 @@ class Runner:
     # ── one thing after the other ──────────────────────────────────────────────
     def work(self) -> bool:
         """Whether there was something to do."""
-        if self.inbox:
+        if self.inbox and not (self._queue and self.world.rng.random() < 0.5):
             client, message = self.inbox.popleft()
             if message is None:
                 self._hung_up(client)

@@ -14,14 +14,9 @@ LONG_MS = 600_000
 
 
 @pytest.fixture
-def slots() -> int:
-    return 1
-
-
-@pytest.fixture
-def world(slots: int) -> Iterator[World]:
-    """A machine with a daemon that is ready."""
-    made = World(Given(slots=slots))
+def world() -> Iterator[World]:
+    """A machine with one slot, and a daemon that is ready."""
+    made = World(Given(slots=1))
     with in_place(made), closing(made):
         Laws(made)
         made.start_daemon()
@@ -64,15 +59,3 @@ def test_a_slot_stays_taken_from_the_loss_of_a_connection_on(world: World) -> No
     world.pass_time(30 * SECOND)
 
     assert states(world) == ["running", "ready"]
-
-
-@pytest.mark.parametrize("slots", [8])
-def test_a_start_that_is_not_answered_is_not_asked_after_again_and_again(world: World) -> None:
-    world.refusals = ["EAGAIN"] * 4
-    for count in (1, 3):
-        for _ in range(count):
-            world.ask("run", "POST", "/v1/runs", {"target": {"shell": "works"}})
-        world.rest()
-    world.pass_time(60 * SECOND)
-
-    assert states(world) == []
