@@ -169,9 +169,12 @@ class Lives:
         misfire: Misfire = Misfire.ONCE,
         within_ms: int = DAY,
         paused: bool = False,
+        jitter_ms: int = 0,
     ) -> Job:
         now_ms = self.clock.now_ms()
-        schedule = ScheduleSpec(timezone="UTC", cron=cron, every_ms=every_ms, anchor_ms=now_ms, at_ms=at_ms)
+        schedule = ScheduleSpec(
+            timezone="UTC", cron=cron, every_ms=every_ms, anchor_ms=now_ms, at_ms=at_ms, jitter_ms=jitter_ms
+        )
         policies = Policies(overlap=Overlap.ALLOW, misfire=misfire, misfire_within_ms=within_ms)
         spec = JobSpec(
             name=name, schedule=schedule, execution=Execution(command=["true"]), policies=policies, paused=paused
