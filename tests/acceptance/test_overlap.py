@@ -176,6 +176,7 @@ def test_a_retry_that_waits_is_replaced_too(daemon: RealDaemon) -> None:
 
 
 @pytest.mark.case("F148")
+@pytest.mark.case("F057")
 def test_a_hung_run_leaves_a_row_for_each_slot_it_takes_and_people_hear_of_it(daemon: RealDaemon, gates: Gates) -> None:
     daemon.add("hung", gates.command("hung"), overlap="skip", schedule=EVERY_SECOND)
     first = nth(daemon, "hung", 1, "running")

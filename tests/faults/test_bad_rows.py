@@ -94,6 +94,7 @@ def spoil(daemon: RealDaemon, ids: dict[str, int], statements: dict[str, str]) -
             assert database.execute(statement, {"job": ids[name]}).rowcount == 1, name
 
 
+@pytest.mark.case("F075")
 @pytest.mark.parametrize("when", ["while it runs", "while it is dead"])
 def test_spoilt_rows_harm_themselves_alone(daemon: RealDaemon, marks: Marks, when: str) -> None:
     spoils = PARKED | OTHERS

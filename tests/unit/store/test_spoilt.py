@@ -113,6 +113,7 @@ async def spoilt(rig: Rig, path: Path, table: str, column: str, value: str) -> b
     return changed == 1
 
 
+@pytest.mark.case("F075")
 @pytest.mark.parametrize("value", SPOILS)
 async def test_a_spoilt_column_fails_no_read_and_no_step_of_the_others(tmp_path: Path, value: str) -> None:
     rig = await lived(tmp_path)
