@@ -171,8 +171,9 @@ class Runner:
         return {**self._process(effort), "state": effort.state, "result": effort.result}
 
     def _say(self, message: Json) -> None:
+        """It comes when whoever asked waits for it, as over a socket."""
         if self._link is not None:
-            self._link.data_received(json.dumps(message).encode() + b"\n")
+            asyncio.get_running_loop().call_soon(self._link.data_received, json.dumps(message).encode() + b"\n")
 
 
 class _Wire(asyncio.Transport):
@@ -477,6 +478,7 @@ class Host:
 
         async def does() -> None:
             what(*args, **facts)
+            await asyncio.sleep(0)
 
         self._run(does())
 
