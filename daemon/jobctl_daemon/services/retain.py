@@ -32,9 +32,9 @@ _FIRST_MS: Final = 60_000
 #: How often what running commands write is held against the budget.
 _WRITING_MS: Final = 15_000
 #: Rows of each kind in one step: at the least, at the start, at the most.
-_LEAST, _FIRST, _MOST = 20, 100, 500
+_LEAST, _FIRST, _MOST = 20, 100, 300
 #: A step that takes longer is halved the next time; one that takes less than a third may grow.
-_STEP_MS: Final = 90
+_STEP_MS: Final = 60
 _REST_MS_MAX: Final = 2_000
 
 
