@@ -103,7 +103,8 @@ class UnixTransport:
                 return reader.head()
             except TimeoutError:
                 self._must_live(sock)
-            sock.settimeout(timeout_s)
+            finally:
+                sock.settimeout(timeout_s)
         return reader.head()
 
     def _must_live(self, waiting: socket.socket) -> None:
