@@ -140,6 +140,14 @@ def test_a_program_of_python_is_read_while_it_runs_and_its_words_outlive_a_kill(
     assert "stdbuf" in daemon.jobctl("help", "environment").stdout
 
 
+@pytest.mark.case("F034")
+def test_a_program_that_says_nothing_for_a_while_is_followed_in_peace(daemon: RealDaemon) -> None:
+    done = daemon.jobctl("run", "-f", "--", "/bin/sh", "-c", "echo a; sleep 3; echo b")
+
+    assert (done.returncode, done.stdout) == (0, "a\nb\n")
+    assert "cannot reach" not in done.stderr
+
+
 @pytest.mark.case("F038")
 def test_nothing_that_a_job_says_acts_on_the_terminal_of_who_reads_it(daemon: RealDaemon, tmp_path: Path) -> None:
     text = tmp_path / "hostile"
