@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from jobctl.model import Execution, JobSpec, Policies, ScheduleSpec
+from jobctl_daemon.api.limits import IMPORT_MAX
 from jobctl_daemon.rows import Caller
 from unit.api.world import BODY, NOW_MS, Answer, World, world
 
@@ -52,6 +53,11 @@ async def test_a_job_and_an_import_beyond_what_an_owner_may_have_are_refused(api
     assert (await api.ask("DELETE", "/v1/jobs/job-0")).status == 204
     api.clock.tick(1_001)
     assert (await api.ask("POST", "/v1/jobs", drafts[3])).status == 201
+
+
+async def test_an_import_has_so_many_jobs_at_the_most(api: World) -> None:
+    refused = await api.ask("POST", "/v1/jobs/import", {"jobs": [{"target": {"shell": "x"}}] * (IMPORT_MAX + 1)})
+    assert (refused.status, f"{IMPORT_MAX} jobs" in refused.json["detail"]) == (422, True)
 
 
 async def test_what_others_have_does_not_count(api: World) -> None:
