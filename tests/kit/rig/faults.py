@@ -296,7 +296,7 @@ class Chooser:
     # ── others who would be the daemon ───────────────────────────
     def _second(self) -> None:
         """It must be turned away, whatever the first one is doing; but for the moment in which there is none."""
-        if not self._up():
+        if not (self._up() and self._was_ready()):
             return
         first, second = self._daemon.process, self._daemon.beside()
         self._note("second daemon")
