@@ -105,6 +105,7 @@ What a command sees
   nothing of yours or the daemon's
   PYTHONUNBUFFERED shows a Python program's lines as they are printed; --env PYTHONUNBUFFERED= switches that off.
   Other programs keep what they print to a file back until they end: stdbuf -oL PROGRAM (coreutils)
+  Output and errors go to one file. Write >&2 in a script: > /dev/stderr opens that file anew and empties it.
 """
 
 _FORMAT = """\
