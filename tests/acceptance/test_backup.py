@@ -74,6 +74,7 @@ class Asking(threading.Thread):
         self.join(10)
 
 
+@pytest.mark.case("F098")
 def test_copies_that_are_made_while_jobs_finish_hold_all_that_had_finished(busy: RealDaemon, tmp_path: Path) -> None:
     asking = Asking(busy)
     asking.start()
@@ -93,6 +94,7 @@ def test_copies_that_are_made_while_jobs_finish_hold_all_that_had_finished(busy:
     assert asking.longest_s < 0.5, f"{asking.longest_s:.3f} s"
 
 
+@pytest.mark.case("F098")
 @pytest.mark.parametrize("victim", ["client", "daemon"])
 def test_a_copy_that_is_killed_leaves_no_file(busy: RealDaemon, tmp_path: Path, victim: str) -> None:
     state = busy.home / "state"
@@ -158,6 +160,7 @@ def test_a_folder_gets_a_name_by_host_and_time_and_keeps_the_newest(daemon: Real
     assert daemon.jobctl("backup", str(tmp_path / "x.db"), "--keep", "3").returncode == 2
 
 
+@pytest.mark.case("F092")
 def test_without_a_daemon_nothing_is_written(daemon: RealDaemon, tmp_path: Path) -> None:
     assert daemon.process is not None
     daemon.stop()

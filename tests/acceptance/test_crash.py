@@ -30,6 +30,7 @@ def _gone(pid: int) -> None:
     os.close(handle)
 
 
+@pytest.mark.case("F025", "F028")
 def test_ten_commands_have_exact_results_after_the_daemon_was_killed(daemon: RealDaemon, tmp_path: Path) -> None:
     gates = Gates(tmp_path / "gates")
     endings = ["exit 0", "exit 3", "kill -9 $$", *["exit 0"] * 3, *["exit 7"] * 2, "kill -15 $$", "exit 0"]
@@ -62,6 +63,7 @@ def test_ten_commands_have_exact_results_after_the_daemon_was_killed(daemon: Rea
     follower.wait(20)
 
 
+@pytest.mark.case("F057")
 def test_a_survivor_still_holds_the_overlap_gate(daemon: RealDaemon, tmp_path: Path) -> None:
     gates = Gates(tmp_path / "gates")
     daemon.add("gated", gates.command("one"), overlap="skip")
@@ -155,6 +157,7 @@ def test_when_daemon_and_runners_die_together_nothing_runs_twice(daemon: RealDae
     assert sorted(gates.starts()) == ["a", "b"]
 
 
+@pytest.mark.case("F025")
 def test_term_stops_the_daemon_and_leaves_commands_alone(daemon: RealDaemon, tmp_path: Path) -> None:
     gates = Gates(tmp_path / "gates")
     run = daemon.until_says(daemon.run(gates.command("one", "exit 4")), b"begin")

@@ -236,6 +236,7 @@ def _pids_group() -> tuple[Path, Path]:
     pytest.skip("no control group that counts processes can be made here")
 
 
+@pytest.mark.case("F129")
 @pytest.mark.parametrize("full", [without_processes, without_room])
 def test_a_host_without_a_free_process_burns_no_attempt(daemon: RealDaemon, full: Full) -> None:
     user = {"user": "nobody"} if full is without_processes and os.geteuid() == 0 else {}

@@ -72,6 +72,7 @@ def restored(daemon: RealDaemon, path: Path, *options: str) -> dict[str, object]
     return found
 
 
+@pytest.mark.case("F099", "F092")
 def test_it_is_refused_while_the_daemon_lives_and_says_who_that_is(daemon: RealDaemon, tmp_path: Path) -> None:
     copy = backed_up(daemon, tmp_path / "copy.db")
     assert daemon.process is not None
@@ -89,6 +90,7 @@ def test_it_is_refused_while_the_daemon_lives_and_says_who_that_is(daemon: RealD
     assert databases(daemon) == before
 
 
+@pytest.mark.case("F099")
 def test_after_a_kill_the_copy_takes_the_place_and_no_log_of_the_old_one_is_replayed(
     daemon: RealDaemon, tmp_path: Path
 ) -> None:
@@ -213,6 +215,7 @@ def test_what_ran_in_the_copy_and_no_runner_knows_is_lost(daemon: RealDaemon, tm
     assert list(daemon.client.runs(state="ready,running,scheduled")) == []
 
 
+@pytest.mark.case("F099")
 @pytest.mark.parametrize(("make", "code", "words"), [
     ("nothing", 3, "there is no"),
     ("empty", 2, "is no backup"),
@@ -258,6 +261,7 @@ def spoil(path: Path, how: str) -> None:
             connection.execute("INSERT INTO migrations VALUES (?, 'later', 'x', '9')", (len(shipped()) + 1,))
 
 
+@pytest.mark.case("F099")
 def test_a_copy_of_the_first_schema_is_brought_to_today_before_it_is_put_in_place(
     daemon: RealDaemon, tmp_path: Path
 ) -> None:
@@ -275,6 +279,7 @@ def test_a_copy_of_the_first_schema_is_brought_to_today_before_it_is_put_in_plac
     assert daemon.finished(daemon.triggered("fails"))["exit_code"] == 3
 
 
+@pytest.mark.case("F099")
 async def test_killed_at_any_moment_it_leaves_the_old_database_or_the_new_one(
     daemon: RealDaemon, tmp_path: Path
 ) -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from jobctl.states import Trigger
 from jobctl_daemon.rows import StartedAttempt
 from kit.stores import ADA, BOOT, MINUTE, NODE, ROOT, T0, Rig, spec
@@ -104,6 +106,7 @@ async def test_a_started_process_is_noted_on_run_and_attempt(rig: Rig) -> None:
     assert (attempt.pid, attempt.started_at) == (4711, run.started_at)
 
 
+@pytest.mark.case("F067")
 async def test_a_start_under_an_old_fence_changes_nothing(rig: Rig) -> None:
     job = await rig.add()
     (claim,) = await rig.claimed(job.id, T0)

@@ -53,6 +53,7 @@ async def test_the_same_finish_twice_is_accepted_once(rig: Rig) -> None:
     assert rig.kinds(claim.run_id).count("run.succeeded") == 1
 
 
+@pytest.mark.case("F067")
 async def test_concurrent_finishes_are_accepted_once(rig: Rig) -> None:
     job = await rig.add()
     (claim,) = await rig.claimed(job.id, T0)
@@ -96,6 +97,7 @@ async def test_an_attempt_that_lost_its_claim_changes_nothing_any_more(rig: Rig)
     assert await rig.state(second.run_id) == "failed"
 
 
+@pytest.mark.case("F070")
 async def test_a_run_that_is_not_running_is_not_finished(rig: Rig) -> None:
     job = await rig.add()
     (claim,) = await rig.claimed(job.id, T0)

@@ -139,6 +139,7 @@ def test_spoilt_rows_harm_themselves_alone(daemon: RealDaemon, marks: Marks, whe
     assert "service.failed" not in daemon.log()
 
 
+@pytest.mark.case("F075")
 def test_the_schema_refuses_what_is_no_number_and_no_text(daemon: RealDaemon) -> None:
     daemon.add("job", ["/bin/true"], schedule={"every": 3600})
     daemon.stop()

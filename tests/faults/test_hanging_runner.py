@@ -251,6 +251,7 @@ def slow(program: Path) -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGIO, before)
 
 
+@pytest.mark.case("F006")
 def test_an_exec_that_hangs_holds_up_its_own_run_alone(daemon: RealDaemon, tmp_path: Path) -> None:
     with slow(tmp_path / "slow") as let_go:
         first = daemon.run([str(tmp_path / "slow"), "0"])
@@ -287,6 +288,7 @@ def test_a_run_is_killed_while_its_start_hangs(daemon: RealDaemon, tmp_path: Pat
     assert (ended["state"], ended["class"]) == ("cancelled", "cancelled")
 
 
+@pytest.mark.case("F006")
 def test_an_exec_that_does_not_come_back_is_ended_and_recorded(
     daemon: RealDaemon, tmp_path: Path, gates: Gates
 ) -> None:

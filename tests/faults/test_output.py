@@ -111,6 +111,7 @@ def small(daemon: RealDaemon) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(logs)], check=True)
 
 
+@pytest.mark.case("F035")
 def test_without_room_for_logs_commands_go_on_and_it_is_told(daemon: RealDaemon, small: Path) -> None:
     loud = daemon.finished(daemon.run("head -c 5000000 /dev/zero 2>/dev/null; exit 3"))
     quiet = [daemon.finished(daemon.run(["/bin/true"])) for _ in range(3)]

@@ -44,6 +44,7 @@ def gone(pid: int) -> None:
             os.close(handle)
 
 
+@pytest.mark.case("F070")
 def test_what_ended_while_the_daemon_stood_still_is_recorded_as_it_was(daemon: RealDaemon, tmp_path: Path) -> None:
     gates = Gates(tmp_path / "gates")
     runs = {

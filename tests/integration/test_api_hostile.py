@@ -342,6 +342,7 @@ async def _turns(count: int) -> None:
         await asyncio.wait([asyncio.get_running_loop().run_in_executor(None, int)])
 
 
+@pytest.mark.case("F094")
 async def test_a_thousand_clients_that_hang_up_in_the_middle_harm_nobody(api: World) -> None:
     for number in range(1000):
         channel = socket.socket(socket.AF_UNIX)

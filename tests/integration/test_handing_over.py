@@ -96,6 +96,7 @@ async def test_a_refused_start_is_given_back_even_when_the_first_write_fails(sto
     assert link.said == [{"op": "ack", "ids": [f"{run_id}-{fence}"]}]
 
 
+@pytest.mark.case("F129")
 def test_the_delay_grows_by_the_round_and_ends_with_a_start_that_went_well() -> None:
     clock = ManualClock()
     health = Health(clock)

@@ -3,6 +3,7 @@
 import hashlib
 import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,7 @@ async def test_a_database_is_opened_again_and_again(tmp_path: Path) -> None:
     assert files_of(tmp_path).keys() == {"jobctl.db"}
 
 
+@pytest.mark.case("F133")
 async def test_a_newer_schema_is_refused_untouched(tmp_path: Path) -> None:
     path = await made(tmp_path)
     change(path, "INSERT INTO migrations VALUES (?, 'later', 'x', '9.9')", LATER)
@@ -81,6 +83,7 @@ async def test_a_newer_schema_is_refused_untouched(tmp_path: Path) -> None:
     assert files_of(tmp_path) == before
 
 
+@pytest.mark.case("F133")
 async def test_a_newer_schema_in_the_log_of_a_crash_is_refused_untouched(tmp_path: Path) -> None:
     path = await made(tmp_path)
     newer = crashed_copy(path, tmp_path / "crash", "INSERT INTO migrations VALUES (?, 'later', 'x', '9.9')", LATER)
@@ -89,6 +92,62 @@ async def test_a_newer_schema_in_the_log_of_a_crash_is_refused_untouched(tmp_pat
     with pytest.raises(VersionMismatch, match=f"schema {LATER}"):
         await SqliteStore(newer).open()
     assert files_of(newer.parent) == before
+
+
+#: What a rollback, or a hand in the file, makes of what says which version made it.
+VERSIONS: dict[str, list[str]] = {
+    "newer": [f"INSERT INTO migrations VALUES ({LATER}, 'later', 'x', '9.9')"],
+    "newer, with a column and a table": [
+        f"INSERT INTO migrations VALUES ({LATER}, 'later', 'x', '9.9')",
+        "ALTER TABLE jobs ADD COLUMN later TEXT",
+        "CREATE TABLE later (x INTEGER)",
+    ],
+    "user_version": ["PRAGMA user_version = 7"],
+    "negative user_version": ["PRAGMA user_version = -1"],
+    "empty": ["DELETE FROM migrations"],
+    "minus one": ["UPDATE migrations SET number = -1 WHERE number = 1"],
+    "null": [
+        "DROP TABLE migrations",
+        "CREATE TABLE migrations (number, name, checksum, program)",
+        "INSERT INTO migrations VALUES (NULL, NULL, NULL, NULL)",
+    ],
+    "text": [
+        "DROP TABLE migrations",
+        "CREATE TABLE migrations (number, name, checksum, program)",
+        "INSERT INTO migrations VALUES ('one', 'first', 'x', '0.1')",
+    ],
+    "other columns": ["DROP TABLE migrations", "CREATE TABLE migrations (version INTEGER)"],
+    "no table": ["DROP TABLE migrations"],
+}
+
+
+@pytest.mark.parametrize("kind", VERSIONS)
+@pytest.mark.parametrize("crashed", [False, True], ids=["closed", "crashed"])
+async def test_a_version_that_is_not_ours_is_refused_before_any_write(tmp_path: Path, kind: str, crashed: bool) -> None:
+    path = await made(tmp_path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        for statement in VERSIONS[kind]:
+            connection.execute(statement)
+        if crashed:
+            (tmp_path / "crash").mkdir()
+            for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+                (tmp_path / "crash" / name).write_bytes((tmp_path / name).read_bytes())
+            path = tmp_path / "crash" / path.name
+    before = files_of_kind(path)
+
+    with pytest.raises(VersionMismatch) as caught:
+        await SqliteStore(path).open()
+
+    assert str(path) in caught.value.message
+    assert caught.value.hint
+    assert files_of_kind(path) == before
+    assert (f"{path.name}-wal" in before) == crashed
+
+
+def files_of_kind(path: Path) -> dict[str, str]:
+    """The database and what lies beside it, as hashes."""
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in path.parent.glob("jobctl.db*")}
 
 
 @pytest.mark.parametrize("number", range(1, LATER))
@@ -101,6 +160,7 @@ async def test_a_changed_step_is_refused_untouched(tmp_path: Path, number: int) 
     assert files_of(tmp_path) == before
 
 
+@pytest.mark.case("F133")
 async def test_a_gap_in_the_steps_is_refused(tmp_path: Path) -> None:
     path = await made(tmp_path)
     steps = (*shipped(), Migration(LATER, "later", "SELECT 1;"), Migration(LATER + 1, "last", "SELECT 1;"))
@@ -151,6 +211,7 @@ async def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     assert "state folder" in caught.value.hint
 
 
+@pytest.mark.case("F095")
 async def test_an_open_that_is_refused_leaves_no_thread_behind(tmp_path: Path) -> None:
     path = await made(tmp_path)
     change(path, "INSERT INTO migrations VALUES (?, 'later', 'x', '9.9')", LATER)

@@ -125,6 +125,7 @@ async def test_an_operation_that_fails_undoes_itself_alone(traced: Traced) -> No
     assert traced.notes() == ["held", "a", "b"]
 
 
+@pytest.mark.case("F094")
 async def test_a_cancelled_caller_neither_loses_the_write_nor_leaves_a_transaction_open(traced: Traced) -> None:
     held = Held()
     async with asyncio.TaskGroup() as tasks:
