@@ -66,7 +66,7 @@ def judge(seen: Look, folder: str, low: int) -> Trouble | None:
         return Trouble(
             "full",
             f"the disk of {folder} is full; nothing new is started",
-            f"{_bytes(seen.free)} of {_bytes(seen.total)} are free, new work needs {_bytes(low)}: make room, {_GOES_ON}",
+            f"{_bytes(seen.free)} of {_bytes(seen.total)} free, new work needs {_bytes(low)}: make room, {_GOES_ON}",
         )
     if 0 <= seen.free_files < _FILES_LOW:
         return Trouble(

@@ -64,7 +64,9 @@ class LogFiles:
 
     def create_dir(self, run_id: int, fence: int) -> str:
         """Makes the folder of the log that is to be written, for nobody else; returns the log's path."""
-        os.makedirs(self._folder(run_id), mode=0o700, exist_ok=True)
+        for folder in (self.directory, self._folder(run_id)):  # a state folder that was moved away is not made anew
+            with suppress(FileExistsError):
+                os.mkdir(folder, 0o700)
         return self.path(run_id, fence)
 
     def open(self, run_id: int, fence: int, size: int | None = None) -> "LogReader | None":
