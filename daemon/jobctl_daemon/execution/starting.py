@@ -13,6 +13,7 @@ from jobctl.errors import DaemonError, Unavailable
 from jobctl_daemon.execution.pool import RunnerPool
 
 _START_S = 20.0
+_ROUNDS = 4
 #: Said by the units: runners are units too, started by this manager. One forked by jobd would share its sandbox.
 _MANAGERS = {"system": ("systemctl",), "user": ("systemctl", "--user")}
 _MANAGER_PLACES = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
@@ -35,14 +36,19 @@ class Runners:
 
         A runner that does not answer keeps its commands and nobody waits for it: another one works in its stead.
         """
-        wanted = self._wanted()
-        missing = [name for name in wanted if not self._is_known(name)]
-        found = await asyncio.gather(*(self._connected(name) for name in missing))
-        absent = [name for name, here in zip(missing, found, strict=True) if not here]
-        troubles = await asyncio.gather(*(self._started(name) for name in absent))
+        trouble = None
+        # More than one round when runners are met that are on their way out: others are wanted in their stead.
+        for _ in range(_ROUNDS):
+            missing = [name for name in self._wanted() if not self._is_known(name)]
+            if trouble is not None or not missing:
+                break
+            found = await asyncio.gather(*(self._connected(name) for name in missing))
+            absent = [name for name, here in zip(missing, found, strict=True) if not here]
+            troubles = await asyncio.gather(*(self._started(name) for name in absent))
+            trouble = next((each for each in troubles if each is not None), None)
         await asyncio.gather(*(self._drain(name) for name in self._listening() if name not in self._wanted()))
         self._pool.locked = frozenset(name for name in self._locked() if not self._is_known(name))
-        return next((trouble for trouble in troubles if trouble is not None), None)
+        return trouble
 
     def _is_known(self, name: str) -> bool:
         return name in self._pool.links or name in self._pool.mute or name in self._pool.strangers

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from jobctl_daemon.execution.link import Link
+from jobctl_daemon.execution.link import RUNNER_PROTOCOL, Link
 from jobctl_daemon.execution.pool import Flight, RunnerPool
 
 
@@ -38,7 +38,7 @@ def _row(name: str, link: Link, flights: list[tuple[str, Flight]]) -> dict[str, 
         "instance": name,
         "pid": hello.pid,
         "version": hello.version,
-        "protocol": "1",
+        "protocol": str(RUNNER_PROTOCOL),
         "running": len(flights),
         "kill_by": hello.kill_by,
         "draining": link.draining,
@@ -97,7 +97,8 @@ def _what_waits(flights: list[tuple[str, Flight]]) -> Iterator[str]:
 def _strangers(pool: RunnerPool) -> Iterator[str]:
     for name, one in sorted(pool.strangers.items()):
         yield (
-            f"the runner {name} (pid {one.pid}, version {one.version}) speaks protocol {one.protocol}, not 1: "
+            f"the runner {name} (pid {one.pid}, version {one.version}) speaks protocol {one.protocol}, not "
+            f"{RUNNER_PROTOCOL}: "
             "its commands go on, and are recorded when it has ended"
         )
 

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ class _Pool:
         if not self._asked.exists():
             raise ConnectionRefusedError
         self.connected.append(path)
+        self.links[Path(path).stem] = SimpleNamespace(draining=False, silent=False)
 
 
 @pytest.fixture
