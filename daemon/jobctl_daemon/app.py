@@ -315,4 +315,9 @@ def _tell_of(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 def keep_of(wanted: settings.Settings) -> Keep:
     """Retention, in the store's words."""
-    return Keep(days=wanted.retention_days, runs=wanted.retention_runs, log_bytes=wanted.retention_log_bytes)
+    return Keep(
+        days=wanted.retention_days,
+        runs=wanted.retention_runs,
+        log_bytes=wanted.retention_log_bytes,
+        adhoc=wanted.retention_adhoc_runs,
+    )

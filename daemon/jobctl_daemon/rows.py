@@ -438,6 +438,8 @@ class Keep(Row, frozen=True):
     runs: int = 1_000
     """Finished runs of each job."""
     log_bytes: int = 1_000_000_000
+    adhoc: int = 100_000
+    """Finished ad-hoc runs of all together."""
 
 
 class Expired(Row, frozen=True):
@@ -448,6 +450,14 @@ class Expired(Row, frozen=True):
     """(run id, fence) whose log files go."""
     after: int | None = None
     """The id after which to look on; None: nothing is left to look at."""
+
+
+class AdhocPage(Row, frozen=True):
+    """Some jobs, from the newest back: how many are of an ad-hoc run that has ended, and where to go on."""
+
+    ended: int
+    lowest: int
+    more: bool
 
 
 class LogsKept(Row, frozen=True):

@@ -22,6 +22,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     retention_days: int = 90
     retention_runs: int = 1000
     """Finished runs kept of each job."""
+    retention_adhoc_runs: int = 100_000
+    """Finished ad-hoc runs kept of all together."""
     retention_log_bytes: int = 1_000_000_000
     owner_jobs: int = 1_000_000
     """Jobs of one owner."""
@@ -36,6 +38,7 @@ _BOUNDS = {
     "runners": (1, 16),
     "retention_days": (1, 36_500),
     "retention_runs": (1, 1_000_000),
+    "retention_adhoc_runs": (1, 100_000_000),
     "retention_log_bytes": (1_000_000, 1 << 50),
     "owner_jobs": (1, 100_000_000),
     "owner_runs": (1, 10_000_000),

@@ -312,6 +312,29 @@ async def test_a_folder_goes_when_no_run_of_it_is_left_or_still_to_come(store: S
     assert (tmp_path / "runs" / "1").exists()
 
 
+async def test_of_ad_hoc_runs_the_newest_are_kept_whatever_other_jobs_there_are(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    scene = Scene(store, tmp_path, Keep(adhoc=3))
+    job = await scene.job()
+    of_job = [await scene.ended(await scene.again(job), 10) for _ in range(4)]
+    logs = [await scene.ran(10) for _ in range(7)]
+    await scene.began()
+    await scene.tidy()
+    assert [log.exists() for log in logs] == [False] * 4 + [True] * 3
+    with sqlite3.connect(tmp_path / "jobctl.db") as database:
+        (jobs,) = database.execute("SELECT count(*) FROM jobs WHERE hidden = 1").fetchone()
+    database.close()
+    assert jobs == 3 + 1
+    assert all(log.exists() for log in of_job)
+    logs += [await scene.ran(10) for _ in range(2)]
+    await scene.tidy()
+    assert [log.exists() for log in logs[4:]] == [True] * 5
+    scene.retain.keep = Keep(adhoc=2)
+    await scene.tidy()
+    assert [log.exists() for log in logs[4:]] == [False] * 3 + [True] * 2
+
+
 async def test_an_idle_daemon_is_left_alone(store: SqliteStore, tmp_path: Path) -> None:
     scene = Scene(store, tmp_path, Keep())
     scene.clock.tick(DAY)

@@ -14,7 +14,7 @@ _DAY_MS: Final = 86_400_000
 #: Jobs of which is remembered that they had news; with more of them all jobs are looked at.
 _NEWS_MAX: Final = 100_000
 #: Jobs looked at in one step.
-_JOBS: Final = 50
+_JOBS: Final = 200
 
 
 class OldRuns:

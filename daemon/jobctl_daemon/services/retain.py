@@ -17,6 +17,7 @@ from jobctl_daemon.rows import Keep
 from jobctl_daemon.services.duty import Aside, Duty, Step
 from jobctl_daemon.services.log_budget import LogBudget
 from jobctl_daemon.services.log_orphans import LogOrphans
+from jobctl_daemon.services.old_adhoc import OldAdhoc
 from jobctl_daemon.services.old_rows import OldRows
 from jobctl_daemon.services.old_runs import OldRuns
 from jobctl_daemon.store import Store
@@ -65,6 +66,7 @@ class Retain:
         self._writing = writing
         now_ms = age_ms or clock.now_ms
         self._runs = OldRuns(store, logs, self._kept, now_ms, aside)
+        self._adhoc = OldAdhoc(store, logs, self._kept, aside)
         self._rows = OldRows(store, self._kept, now_ms)
         self._budget = LogBudget(store, clock, logs, self._kept, writing, aside)
         self._orphans = LogOrphans(store, clock, logs, now_ms, aside)
@@ -89,6 +91,7 @@ class Retain:
         if keep != self._keep:
             self._keep = keep
             self._runs.all_jobs()
+            self._adhoc.look()
             self.look()
 
     def look(self) -> None:
@@ -102,6 +105,7 @@ class Retain:
         self._finished += len(finished)
         self._runs.finished(finished)
         self._rows.finished(finished)
+        self._adhoc.finished(len(finished))
         if self._due() or self._to_measure():
             self.wake.set()
 
@@ -135,7 +139,7 @@ class Retain:
             self._finished = self._events = 0
             self._asked = False
             self._looked_ms = self._measured_ms = now_ms
-            self._duties = [self._runs, self._rows, self._budget, self._orphans]
+            self._duties = [self._runs, self._adhoc, self._rows, self._budget, self._orphans]
         elif self._to_measure():
             self._measured_ms = now_ms
             self._duties = [self._budget]

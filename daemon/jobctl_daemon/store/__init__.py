@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from jobctl.model import Attempt, DeadGroup, Event, Execution, Job, JobSpec, Queue, Replayed, Run
 from jobctl_daemon.rows import (
+    AdhocPage,
     Admission,
     Admitted,
     Caller,
@@ -435,6 +436,14 @@ class Store(Protocol):
 
     async def jobs_with_history(self, after: int, limit: int) -> list[int]:
         """The ids of jobs, after an id, that have finished runs."""
+        ...
+
+    async def adhoc_before(self, job_id: int, wanted: int, limit: int) -> AdhocPage:
+        """Of up to `limit` jobs before an id, from the newest back, and no more than hold the ad-hoc runs `wanted`."""
+        ...
+
+    async def adhoc_runs(self, after: int, until: int, limit: int) -> Expired:
+        """The finished ad-hoc runs of up to `limit` jobs after one job and up to another. `after` is a job's id."""
         ...
 
     async def forget(self, run_ids: Sequence[int]) -> int:

@@ -14,6 +14,7 @@ from jobctl.errors import Damaged
 from jobctl.model import Attempt, DeadGroup, Event, Execution, Job, JobSpec, Queue, Replayed, Run
 from jobctl_daemon.disk import Room
 from jobctl_daemon.rows import (
+    AdhocPage,
     Admission,
     Admitted,
     Caller,
@@ -486,6 +487,12 @@ class SqliteStore:
 
     async def jobs_with_history(self, after: int, limit: int) -> list[int]:
         return await self._read(lambda con: tidy.jobs_with_history(con, after, limit))
+
+    async def adhoc_before(self, job_id: int, wanted: int, limit: int) -> AdhocPage:
+        return await self._read(lambda con: tidy.adhoc_before(con, job_id, wanted, limit))
+
+    async def adhoc_runs(self, after: int, until: int, limit: int) -> Expired:
+        return await self._read(lambda con: tidy.adhoc_runs(con, after, until, limit))
 
     async def forget(self, run_ids: Sequence[int]) -> int:
         return await self._writer.submit(lambda con: tidy.forget(con, run_ids))

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from jobctl_daemon.rows import Expired, Keep
+from jobctl_daemon.rows import AdhocPage, Expired, Keep
 from jobctl_daemon.store.sqlite import dead, events, meta
 from jobctl_daemon.store.sqlite.columns import text
 from jobctl_daemon.store.sqlite.statements import load
@@ -50,6 +50,24 @@ def jobs_with_history(connection: sqlite3.Connection, after: int, limit: int) ->
         after = row[0]
         found.append(after)
     return found
+
+
+def adhoc_before(connection: sqlite3.Connection, job_id: int, wanted: int, limit: int) -> AdhocPage:
+    """A page of jobs, from the newest back, that ends with the last one wanted."""
+    count = 0
+    rows = connection.execute(SQL.adhoc_before, (job_id, limit)).fetchall()
+    for lowest, ended in rows:
+        count += ended
+        if count == wanted:
+            return AdhocPage(ended=count, lowest=lowest, more=True)
+    return AdhocPage(ended=count, lowest=rows[-1][0] if rows else 0, more=len(rows) == limit)
+
+
+def adhoc_runs(connection: sqlite3.Connection, after: int, until: int, limit: int) -> Expired:
+    """The finished runs of the next ad-hoc jobs up to one."""
+    jobs = connection.execute(SQL.adhoc_jobs, (after, until, limit)).fetchall()
+    found = [run_id for job_id, ended in jobs if ended for (run_id,) in connection.execute(SQL.of_job, (job_id, limit))]
+    return _expired(connection, found, jobs[-1][0] if len(jobs) == limit else None)
 
 
 def ledger_before(connection: sqlite3.Connection, job_id: int, kept: int) -> int | None:

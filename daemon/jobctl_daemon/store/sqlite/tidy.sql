@@ -14,6 +14,18 @@ SELECT id FROM history WHERE job_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?;
 -- A job's oldest finished runs, up to and with one.
 SELECT id FROM history WHERE job_id = ? AND id <= ? ORDER BY id LIMIT ?;
 
+-- name: adhoc_before
+-- Jobs before one, from the newest back, and whether they are of an ad-hoc run that has ended.
+SELECT id, hidden = 1 AND done = 1 FROM jobs WHERE id < ? ORDER BY id DESC LIMIT ?;
+
+-- name: adhoc_jobs
+-- Jobs after one and up to another, and whether they are of an ad-hoc run that has ended.
+SELECT id, hidden = 1 AND done = 1 FROM jobs WHERE id > ? AND id <= ? ORDER BY id LIMIT ?;
+
+-- name: of_job
+-- The finished runs of a job.
+SELECT id FROM history WHERE job_id = ? ORDER BY id LIMIT ?;
+
 -- name: finished
 -- Those of the runs that are finished, with their jobs.
 SELECT h.id, h.job_id FROM json_each(?) ids CROSS JOIN history h ON h.id = ids.value;
