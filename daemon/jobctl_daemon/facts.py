@@ -35,6 +35,9 @@ class ExecutionDesk:
     async def look(self) -> None:
         await self._pool.look()
 
+    def held(self) -> set[str]:
+        return set(self._pool.flights)
+
     def runners(self) -> list[dict[str, Any]]:
         return told.rows(self._pool)
 

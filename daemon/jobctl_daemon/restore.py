@@ -110,8 +110,7 @@ async def _restore(places: Places, database: Path, source: Path, *, catch_up: bo
             counts = await store.counts(None, now_ms)
         finally:
             await store.close()
-        if any(path.stat().st_size for path in staged.parent.glob(f"{staged.name}-wal")):
-            raise InternalError("the copy was not closed", "nothing was changed; please report it")
+        _must_be_closed(staged)
         kept = swap.order(database, _stamp(database, now_ms))
     except BaseException:
         swap.discard(database)
@@ -128,6 +127,11 @@ async def _restore(places: Places, database: Path, source: Path, *, catch_up: bo
         "next_run_at": None if counts.next_ms is None else wire.rfc3339(counts.next_ms),
         "replaced": None if kept is None else str(kept),
     }
+
+
+def _must_be_closed(staged: Path) -> None:
+    if any(path.stat().st_size for path in staged.parent.glob(f"{staged.name}-wal")):
+        raise InternalError("the copy was not closed", "nothing was changed; please report it")
 
 
 def _lives(

@@ -559,3 +559,16 @@ class Unfinished(Row, frozen=True):
     fence: int
     due_ms: int
     waits: int
+
+
+class Broken(Row, frozen=True):
+    """An invariant that does not hold, or damage to the file."""
+
+    sentence: str
+    of: str
+    """What `where` names: run, job, queue or table."""
+    where: tuple[str, ...]
+    """The first few."""
+    count: int
+    lasting: bool = True
+    """False: it may be so for a while, after a limit was lowered."""

@@ -28,6 +28,10 @@ class Execution(Protocol):
         """Asks the runners for a sign of life; returns soon, also when one gives none."""
         ...
 
+    def held(self) -> set[str]:
+        """The names of the attempts that runners hold, ended and not yet recorded ones as well."""
+        ...
+
     def runners(self) -> list[dict[str, Any]]:
         """One object each: instance, pid, version, protocol, running, kill_by, draining, silent_s."""
         ...

@@ -41,6 +41,7 @@ async def settle_past(
     moved, unknown = await _move(store, taken_ms, now_ms, catch_up=catch_up)
     facts: dict[str, object] = {
         "at": rfc3339(now_ms),
+        "at_ms": now_ms,
         "copy_of": rfc3339(taken_ms),
         "catch_up": catch_up,
         "jobs_moved": moved,

@@ -13,6 +13,7 @@ from jobctl_daemon.rows import (
     AdhocPage,
     Admission,
     Admitted,
+    Broken,
     Caller,
     Cancelled,
     Claim,
@@ -92,6 +93,14 @@ class Store(Protocol):
 
         Reads and writes go on meanwhile. `Conflict` while another copy is being made; what is not finished is removed.
         """
+        ...
+
+    def engine(self) -> tuple[str, str | None]:
+        """The name and version of the database engine, and what is known to be wrong with that version."""
+        ...
+
+    async def inspect(self) -> list[Broken]:
+        """Looks for what breaks an invariant, and for damage, in reads that are short. `Conflict` during a copy."""
         ...
 
     # ── a copy takes the place ──────────────────────────────────────────────

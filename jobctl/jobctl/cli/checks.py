@@ -8,8 +8,9 @@ from typing import Any, Final, NamedTuple
 from jobctl import __version__
 from jobctl.cli import describe
 from jobctl.cli.session import Session
-from jobctl.errors import JobctlError
+from jobctl.errors import JobctlError, NotFound
 
+NO_DAEMON: Final = "daemon"
 BAD: Final = "bad"
 WARN: Final = "warn"
 _SBIN: Final = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -29,13 +30,13 @@ class Finding(NamedTuple):
     hint: str = ""
 
 
-def examine(session: Session) -> list[Finding]:
-    """All checks; those that need the daemon only when it answers."""
+def examine(session: Session, *, deep: bool = False) -> list[Finding]:
+    """All checks; those that need the daemon only when it answers. `deep`: it also reads all of its database."""
     try:
         status = session.reader().status()
     except JobctlError as error:
         why = str(error.details.get("why", error.message))
-        return [Finding("daemon", BAD, f"no daemon answers: {why}", error.hint), *_path(session)]
+        return [Finding(NO_DAEMON, BAD, f"no daemon answers: {why}", error.hint), *_alone(session), *_path(session)]
     jobs = list(session.reader().jobs(done=None))
     return [
         Finding("daemon", "ok", f"answers at {status['socket']}, pid {status['pid']}"),
@@ -44,6 +45,7 @@ def examine(session: Session) -> list[Finding]:
         *_zone(status),
         *_folder(status),
         *_disk(status),
+        *_daemons_own(session, deep),
         *_reboot(status),
         *_services(status),
         *_job_states(status),
@@ -52,6 +54,28 @@ def examine(session: Session) -> list[Finding]:
         *_doubles(session, jobs),
         *_path(session),
     ]
+
+
+def _alone(session: Session) -> Iterator[Finding]:
+    """What can be seen of the user's own daemon from outside. Its database is not opened."""
+    from jobctl.paths import daemon_places
+
+    own = daemon_places(session.world.environ, session.world.uid)
+    if session.places.named or not os.path.isdir(own.state_dir):
+        return
+    yield from _folder({"state_dir": own.state_dir})
+    try:
+        names = os.listdir(own.state_dir)
+        strangers = [name for name in names if os.lstat(os.path.join(own.state_dir, name)).st_uid != session.world.uid]
+    except OSError as error:
+        yield Finding("files", BAD, f"cannot look into {own.state_dir}: {error.strerror}")
+        return
+    if strangers and session.world.uid:
+        text = f"{', '.join(sorted(strangers)[:_NAMED_MAX])} in {own.state_dir} belong to somebody else"
+        yield Finding("files", BAD, text, f"as root: chown -R {session.world.uid} {own.state_dir}")
+    if "restore.json" in names:
+        text = "a restore was interrupted; the next start, or another restore, carries it through"
+        yield Finding("restore", WARN, text, "jobctl daemon start")
 
 
 def _version(status: dict[str, Any]) -> Iterator[Finding]:
@@ -109,6 +133,17 @@ def _disk(status: dict[str, Any]) -> Iterator[Finding]:
         yield Finding("disk", BAD, text, "free some room: a full disk stops new runs")
     else:
         yield Finding("disk", "ok", text)
+
+
+def _daemons_own(session: Session, deep: bool) -> Iterator[Finding]:
+    """What the daemon finds in its own files; one of an older version has nothing to say."""
+    try:
+        found = session.reader().doctor(deep=deep)
+    except NotFound:
+        yield Finding("records", "note", "the daemon is too old to look at its records", "restart it")
+        return
+    for one in found:
+        yield Finding(one["check"], one["level"], one["text"], one["hint"])
 
 
 def _reboot(status: dict[str, Any]) -> Iterator[Finding]:

@@ -64,10 +64,10 @@ class AnyDaemon:
                 continue
             self.socket = path
             return response
-        error = unreachable("; ".join(whys), listening=silent is not None)
+        nobody = unreachable("; ".join(whys), listening=silent is not None)
         if silent is not None:
-            error.hint = silent.hint
-        raise error
+            nobody.hint = silent.hint
+        raise nobody
 
 
 def _serves(transport: Transport) -> bool:

@@ -257,6 +257,12 @@ class Client:
         answer: Json = checked(self._transport(Request(method, path, timeout_s=ANSWER_S)), any_protocol=True).json()
         return answer
 
+    def doctor(self, *, deep: bool = False) -> list[Json]:
+        """Findings of the daemon: `{"check", "level", "text", "hint"}`; `deep` reads the whole database."""
+        target = _target("/v1/doctor", {"deep": deep or None})
+        items: list[Json] = self._send(Request("GET", target, timeout_s=BACKUP_S if deep else ANSWER_S)).json()["items"]
+        return items
+
     def backup(self) -> Response:
         """The answer whose pieces are a copy of the database; its headers say what it holds, and its SHA-256."""
         return self._send(Request("POST", "/v1/backup", timeout_s=BACKUP_S))

@@ -39,6 +39,9 @@ class Stops:
     async def look(self) -> None:
         pass
 
+    def held(self) -> set[str]:
+        return set()
+
     def runners(self) -> list[Json]:
         return [{"instance": "1", "pid": 7, "version": "0", "running": 0, "kill_by": "group", "draining": False}]
 

@@ -417,7 +417,7 @@ def test_doctor(cli: Cli, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch) -
 
 def test_doctor_without_a_daemon(alone: Cli) -> None:
     result = alone("doctor")
-    assert result.code == 1
+    assert result.code == 4
     assert "no daemon answers" in result.out
 
 

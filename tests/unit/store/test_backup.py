@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobctl.errors import Conflict, Unavailable, VersionMismatch
+from jobctl.errors import Conflict, Damaged, Unavailable, VersionMismatch
 from jobctl_daemon.rows import Copied
 from jobctl_daemon.store.sqlite import SqliteStore, backup, before_upgrade
 from jobctl_daemon.store.sqlite.migrate import migrate, shipped
@@ -94,7 +94,7 @@ async def test_a_copy_that_nobody_waits_for_any_more_leaves_nothing(
     await some_jobs(rig, 300)
     copying = asyncio.ensure_future(rig.store.copy(str(tmp_path / "out")))
     await begun(copying, rig, tmp_path / "out")
-    with pytest.raises(Conflict, match="another copy"):
+    with pytest.raises(Conflict, match="a copy is under way"):
         await rig.store.copy(str(tmp_path / "second"))
     copying.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -125,7 +125,7 @@ async def test_a_damaged_database_is_not_copied_as_if_it_were_sound(tmp_path: Pa
     damage(path)
     store = SqliteStore(path)
     await store.open()
-    with pytest.raises(Unavailable, match="damaged"):
+    with pytest.raises(Damaged, match="damaged"):
         await store.copy(str(tmp_path / "out"))
     await store.close()
     assert names(tmp_path) == set()
@@ -169,6 +169,7 @@ def mark(path: Path) -> tuple[str, int]:
         connection.close()
 
 
+@pytest.mark.case("F098")
 async def test_an_upgrade_of_the_schema_keeps_the_database_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "jobctl.db"
     of_schema(path, 1)
@@ -194,6 +195,7 @@ def test_the_newest_two_are_kept(tmp_path: Path) -> None:
     assert before_upgrade.newest_up_to(path, 6) is None
 
 
+@pytest.mark.case("F133")
 async def test_who_meets_a_newer_schema_is_told_of_the_copy_made_at_the_upgrade(tmp_path: Path) -> None:
     path, newest = tmp_path / "jobctl.db", len(shipped())
     of_schema(path, newest)
@@ -206,6 +208,7 @@ async def test_who_meets_a_newer_schema_is_told_of_the_copy_made_at_the_upgrade(
     assert f"jobctl restore {tmp_path}/jobctl-schema-{newest:04}.db" in caught.value.hint
 
 
+@pytest.mark.case("F133")
 @pytest.mark.parametrize("statement", ["DELETE FROM migrations", "UPDATE migrations SET number = -1 WHERE number = 1"])
 async def test_a_list_of_schema_steps_that_makes_no_sense_is_refused_untouched(tmp_path: Path, statement: str) -> None:
     path = tmp_path / "jobctl.db"

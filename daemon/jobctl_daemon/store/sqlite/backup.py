@@ -1,22 +1,20 @@
-"""Copies of the live database, through SQLite's backup interface (sqlite.org/backup.html), on a thread of their own.
+"""Copies of the live database, through SQLite's backup interface (sqlite.org/backup.html).
 
 One read transaction lasts for the whole copy. Without it every commit of the writer would begin the copy anew; with it
 the copy is the database as it was at one instant, and the writer goes on: only the write-ahead log is not emptied.
 """
 
-import asyncio
 import contextlib
 import os
 import sqlite3
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from jobctl.errors import Conflict, InternalError, Unavailable
+from jobctl.errors import Damaged, InternalError, Unavailable
 from jobctl_daemon.rows import Copied
-from jobctl_daemon.store.sqlite.failures import translate
-from jobctl_daemon.store.sqlite.opening import connect_copy, connect_reader, create_private
+from jobctl_daemon.store.sqlite.aside import Stop
+from jobctl_daemon.store.sqlite.opening import connect_copy, create_private
 from jobctl_daemon.store.sqlite.statements import load
 
 SQL = load("backup")
@@ -30,85 +28,20 @@ _SPARE_BYTES: Final = 32 << 20
 #: Copies in the making are called so; what bears the name at a start was left by a daemon that died.
 PREFIX: Final = "copy-"
 SUFFIX: Final = ".tmp"
-_STOPPING: Final = "the daemon is stopping; try again when it is back"
 #: Instructions of SQLite between two looks at whether anybody waits for the check.
 _LOOK_EVERY: Final = 100_000
-
-
-class _BrokenOff(Exception):
-    """Nobody wants the copy any more."""
 
 
 class Unsound(Exception):
     """A database is not what SQLite wrote; the words are SQLite's."""
 
 
-class Copies:
-    """Makes one copy at a time. `close` ends the one that is being made, so that the writer closes last."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._stop = threading.Event()
-        self._work: asyncio.Future[Copied] | None = None
-        self._source: sqlite3.Connection | None = None
-
-    async def make(self, target: Path) -> Copied:
-        """Writes a checked copy to `target`, which must not exist. A caller that is cancelled ends the work.
-
-        `Conflict` while another is being made, `Unavailable` when there is no room or the source is damaged.
-        """
-        if self._work is not None:
-            raise Conflict("another copy is being made", "wait for it")
-        self._stop.clear()
-        self._work = asyncio.get_running_loop().run_in_executor(None, self._make, target)
-        try:
-            return await asyncio.shield(self._work)
-        except asyncio.CancelledError:
-            self._break_off()
-            with contextlib.suppress(Exception):
-                await self._work
-            raise
-        finally:
-            self._work = None
-
-    async def close(self) -> None:
-        """Returns when nothing is being copied any more."""
-        if self._work is not None:
-            self._break_off()
-            with contextlib.suppress(Exception):
-                await asyncio.shield(self._work)
-
-    def _break_off(self) -> None:
-        self._stop.set()
-        if self._source is not None:
-            self._source.interrupt()
-
-    def _make(self, target: Path) -> Copied:
-        try:
-            with contextlib.closing(connect_reader(self._path)) as source:
-                self._source = source
-                return copy(source, target, self._stop)
-        except _BrokenOff as error:
-            raise Unavailable("the copy was broken off", _STOPPING) from error
-        except Unsound as error:
-            raise Unavailable(
-                f"the database is damaged, so it is not copied: {error}",
-                "stop the daemon and put a backup in its place: jobctl restore FILE",
-            ) from error
-        except (sqlite3.Error, OSError) as error:
-            if self._stop.is_set():
-                raise Unavailable("the copy was broken off", _STOPPING) from error
-            raise translate(error) from error
-        finally:
-            self._source = None
-
-
-def copy(source: sqlite3.Connection, target: Path, stop: threading.Event | None = None) -> Copied:
+def copy(source: sqlite3.Connection, target: Path, stop: Stop | None = None) -> Copied:
     """Copies a whole database into a new file of mode 0600, checks it and brings it to the disk.
 
     What cannot be finished is removed. The copy needs nothing beside it: it has no write-ahead log.
     """
-    stop = stop or threading.Event()
+    stop = stop or Stop()
     _must_fit(source, target)
     create_private(target)
     try:
@@ -124,6 +57,17 @@ def copy(source: sqlite3.Connection, target: Path, stop: threading.Event | None 
         discard(target)
         raise
     return copied
+
+
+def copy_living(source: sqlite3.Connection, target: Path, stop: Stop) -> Copied:
+    """The same of the daemon's database; `Damaged` when it is."""
+    try:
+        return copy(source, target, stop)
+    except Unsound as error:
+        raise Damaged(
+            f"the database is damaged, so it is not copied: {error}",
+            "stop the daemon and put a backup in its place: jobctl restore FILE",
+        ) from error
 
 
 def sound(connection: sqlite3.Connection) -> None:
@@ -162,15 +106,14 @@ def _snapshot(source: sqlite3.Connection) -> Iterator[None]:
         source.execute("COMMIT")
 
 
-def _copy_pages(source: sqlite3.Connection, made: sqlite3.Connection, target: Path, stop: threading.Event) -> None:
+def _copy_pages(source: sqlite3.Connection, made: sqlite3.Connection, target: Path, stop: Stop) -> None:
     page_bytes = source.execute("PRAGMA page_size").fetchone()[0]
     descriptor = os.open(target, os.O_RDWR | os.O_CLOEXEC)
     unflushed = 0
 
     def after_step(_status: int, _remaining: int, _total: int) -> None:
         nonlocal unflushed
-        if stop.is_set():
-            raise _BrokenOff
+        stop.check()
         unflushed += _STEP_PAGES * page_bytes
         if unflushed >= _FLUSH_BYTES:
             os.fdatasync(descriptor)

@@ -17,6 +17,7 @@ from jobctl_daemon.rows import (
     AdhocPage,
     Admission,
     Admitted,
+    Broken,
     Caller,
     Cancelled,
     Claim,
@@ -70,6 +71,7 @@ from jobctl_daemon.store.sqlite import (
     find,
     finish,
     gates,
+    inspect,
     job_lists,
     jobs,
     ledger,
@@ -93,6 +95,7 @@ from jobctl_daemon.store.sqlite import (
     work,
 )
 from jobctl_daemon.store.sqlite import attempts as claimed_attempts
+from jobctl_daemon.store.sqlite.aside import Aside
 from jobctl_daemon.store.sqlite.failures import Failure
 from jobctl_daemon.store.sqlite.migrate import check, migrate, schema_of, shipped
 from jobctl_daemon.store.sqlite.opening import connect_reader, connect_writer, create_private, structure
@@ -125,7 +128,7 @@ class SqliteStore:
         self._opened = False
         self.log_was_missing = False
         """The daemon before died, and what it had written ahead is gone."""
-        self._copies = backup.Copies(self._path)
+        self._aside = Aside(self._path)
 
     # ── life ──────────────────────────────────────────────
     async def open(self) -> None:
@@ -144,7 +147,7 @@ class SqliteStore:
 
     async def close(self) -> None:
         """What was submitted is finished first. The writer closes last, so that it is the one that checkpoints."""
-        await self._copies.close()
+        await self._aside.close()
         if self._room is not None:
             self._room.closed()
         await self._reader.close()
@@ -154,7 +157,8 @@ class SqliteStore:
             unclean.unmark(self._path)
 
     async def copy(self, target: str) -> Copied:
-        return await self._copies.make(Path(target))
+        path = Path(target)
+        return await self._aside.run("a copy", lambda con, stop: backup.copy_living(con, path, stop))
 
     def listen(self, listener: Callable[[Sequence[Event]], None]) -> None:
         self._writer.listen(listener)
@@ -186,6 +190,12 @@ class SqliteStore:
             return meta.take_epoch(con, node, now_ms)
 
         return await self._writer.submit(take)
+
+    def engine(self) -> tuple[str, str | None]:
+        return inspect.engine(sqlite3.sqlite_version_info)
+
+    async def inspect(self) -> list[Broken]:
+        return await self._aside.run("an inspection", inspect.inspect)
 
     # ── a copy takes the place ──────────────────────────────────────────────
     async def outlive(self, lives: Sequence[Life], told: str) -> None:
