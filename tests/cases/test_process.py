@@ -166,3 +166,42 @@ def test_what_cannot_be_started_is_a_failure_with_its_reason_and_no_exit_code(
     assert {run["state"] for run in ended.values()} == {"dead"}
     assert all(f"{run['id']}," in listed and run["job"] in listed for run in ended.values())
     assert daemon.client.status()["jobs"]["failed"] == len(names)
+
+
+class FirstProcess(RealDaemon):
+    """The first process of a container, as far as processes go."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(home)
+        words = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable, "-m", "jobctl_daemon"]
+        self.program = ["-c", f"import os; os.execvp('unshare', [*{words!r}, '--foreground'])"]
+
+    def runners(self) -> list[int]:
+        """None: their numbers are others' out here, and they go with their first process."""
+        return []
+
+    def close(self) -> None:
+        self.kill9()
+
+
+@pytest.mark.case("F003")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a world of processes")
+def test_as_the_first_process_it_collects_orphans_and_takes_no_exit_code_from_anybody(tmp_path: Path) -> None:
+    daemon = FirstProcess(tmp_path / "h")
+    enough = tmp_path / "enough"
+    try:
+        daemon.start()
+        orphans = daemon.run(f"echo up; while ! [ -e {enough} ]; do (setsid sleep 0.01 &); sleep 0.005; done")
+        daemon.until_says(orphans, b"up")
+        runs = [daemon.run(["/bin/sh", "-c", f"exit {number % 256}"]) for number in range(300)]
+        codes = [daemon.finished(run)["exit_code"] for run in runs]
+        enough.touch()
+        assert daemon.finished(orphans)["state"] == "succeeded"
+        count = "sleep 0.2; grep -l '^State:.*zombie' /proc/[0-9]*/status 2>/dev/null | wc -l"
+        zombies = int(daemon.output(daemon.finished(daemon.run(count))))
+    finally:
+        daemon.close()
+
+    assert codes == [number % 256 for number in range(300)]
+    assert zombies == 0
+    assert "error" not in daemon.log()
