@@ -75,6 +75,7 @@ class Retain:
         self._finished = 0
         self._events = 0
         self._asked = False
+        self._stirred = self._armed = False
         self._looked_ms = clock.boot_ms() - _EVERY_MS + _FIRST_MS
         self._measured_ms = clock.boot_ms()
 
@@ -106,21 +107,22 @@ class Retain:
         self._runs.finished(finished)
         self._rows.finished(finished)
         self._adhoc.finished(len(finished))
-        if self._due() or self._to_measure():
+        self._stirred = self._stirred or events > 0
+        if self._due() or self._to_measure() or (self._stirred and not self._armed):
             self.wake.set()
 
     async def run_once(self) -> Pass:
         if not self._duties:
             self._begin()
         if not self._duties:
-            return Pass(next_ms=self._next_ms())
+            return self._idle(0)
         began_ms = self._clock.boot_ms()
         step = await self._duties[0].step(self._limit)
         took_ms = self._clock.boot_ms() - began_ms
         if not step.more:
             self._duties.pop(0)
         if not self._duties and not self._due():
-            return Pass(did=step.did, next_ms=self._next_ms())
+            return self._idle(step.did)
         return self._on(step, took_ms)
 
     def _on(self, step: Step, took_ms: int) -> Pass:
@@ -156,6 +158,8 @@ class Retain:
         over = self._clock.boot_ms() - self._measured_ms >= _WRITING_MS
         return over and (self._finished > 0 or bool(self._writing()))
 
-    def _next_ms(self) -> int | None:
-        """While commands run they write; when none does, the next event wakes."""
-        return self._clock.now_ms() + _WRITING_MS if self._writing() else None
+    def _idle(self, did: int) -> Pass:
+        """While commands run they write, and what has just happened may be a start; else the next event wakes."""
+        self._armed = self._stirred or bool(self._writing())
+        self._stirred = False
+        return Pass(did=did, next_ms=self._clock.now_ms() + _WRITING_MS if self._armed else None)
