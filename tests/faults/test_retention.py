@@ -134,3 +134,25 @@ def test_old_runs_and_logs_go_while_others_run_on_time_and_a_kill_in_between_los
     assert sorted(waited)[len(waited) * 9 // 10] < 3_000
     assert slowest_s < 3
     assert "service.failed" not in daemon.log()
+
+
+def test_logs_over_the_budget_go_oldest_first_and_who_asks_for_one_is_told(tmp_path: Path) -> None:
+    daemon = RealDaemon(tmp_path / "home").settings("retention_log_bytes = 1_000_000\n")
+    try:
+        daemon.start()
+        printed = "head -c 600000 /dev/zero | tr '\\0' x"
+        runs = [daemon.finished(daemon.run(printed)) for _ in range(3)]
+        writing = daemon.run(f"{printed}; echo; echo there; exec sleep 600")
+        daemon.until_says(writing, b"there")
+        daemon.add("tick", ["/bin/true"], schedule={"every": 1})  # so that there is news
+        daemon.reload()
+        logs = tmp_path / "home" / "state" / "runs"
+        daemon.until(lambda: sum(file.stat().st_size > 0 for file in logs.glob("*/*.log")) == 1)
+        shown = [daemon.jobctl("log", str(run["id"])) for run in (*runs, writing)]
+        states = [daemon.client.run(run["id"])["state"] for run in runs]
+    finally:
+        daemon.close()
+
+    assert [answer.returncode for answer in shown] == [3, 3, 3, 0]
+    assert all("no longer kept" in answer.stderr for answer in shown[:3])
+    assert states == ["succeeded"] * 3
