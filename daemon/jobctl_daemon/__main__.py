@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import faulthandler
 import os
 import signal
 import sys
@@ -72,7 +73,7 @@ def _start(options: argparse.Namespace) -> int:
             raise
         return _stand_by(places, config_file, wanted, uid, stay, log_file)
     on_ready: Callable[[], None] = _nothing if stay else detach()
-    journal.configure(_CLOCK, wanted.log_level, log_file)
+    _configure(wanted, log_file)
     return _run(held, places, config_file, wanted, uid, on_ready)
 
 
@@ -83,7 +84,7 @@ def _stand_by(
     import jobctl_daemon.app  # noqa: F401 - all of it, now: not when every millisecond is without a daemon
 
     on_waiting: Callable[[], None] = _nothing if stay else detach()
-    journal.configure(_CLOCK, wanted.log_level, log_file)
+    _configure(wanted, log_file)
     supervisor = Supervisor.of(os.environ, os.getpid())
 
     def waits() -> None:
@@ -128,6 +129,12 @@ def _run(
     except BaseException as error:  # the border of the program: one line for the people, all of it for the log
         raise _told(error) from error
     return 0
+
+
+def _configure(wanted: settings.Settings, log_file: str | None) -> None:
+    journal.configure(_CLOCK, wanted.log_level, log_file)
+    if log_file is None:  # a watchdog ends the daemon with ABRT: then standard error says where each thread was
+        faulthandler.enable()
 
 
 def _blocked(ms: int) -> None:

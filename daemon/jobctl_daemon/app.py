@@ -18,7 +18,7 @@ from jobctl import __version__, schedule
 from jobctl.clock import Clock
 from jobctl.errors import DaemonError, Damaged, InvalidInput
 from jobctl.paths import Places
-from jobctl_daemon import loop, settings
+from jobctl_daemon import loop, settings, watchdog
 from jobctl_daemon.api.context import HostFacts, Services
 from jobctl_daemon.api.context import Settings as ApiSettings
 from jobctl_daemon.api.server import Server
@@ -193,8 +193,9 @@ class Daemon:
                 look = self._rescue.wake.set if service in (self._dispatch, self._collect) else _nothing
                 drive = partial(loop.drive, service, self._clock, self._health, look)
                 self._kept.keep(service.name, drive, look)
-            if self._supervisor.alive_every_s is not None:
-                self._kept.keep("watchdog", partial(self._watchdog, self._supervisor.alive_every_s), _nothing)
+            if (every_s := self._supervisor.alive_every_s) is not None:
+                watches = partial(watchdog.reassure, self._supervisor, every_s, self._desk.stalled)
+                self._kept.keep("watchdog", watches, _nothing)
             self._supervisor.ready(f"{__version__}, pid {os.getpid()}")
             structlog.get_logger().info("daemon.ready", version=__version__, pid=os.getpid(), epoch=self._epoch)
             self._setup.on_ready()
@@ -220,16 +221,6 @@ class Daemon:
         except DaemonError as error:  # what could not be recorded stays with the runners, for the next daemon
             structlog.get_logger().warning("daemon.unrecorded", error=error.message)
         structlog.get_logger().info("daemon.stopped", running=len(self._pool.flights))
-
-    async def _watchdog(self, every_s: float) -> None:
-        """Says that the daemon is alive while nothing of it is stalled, in the supervisor's own rhythm."""
-        while True:
-            stalled = self._desk.stalled()
-            if not stalled:
-                self._supervisor.alive()
-            for name, words in stalled.items():
-                structlog.get_logger().error("service.stalled", service=name, error=words)
-            await asyncio.sleep(every_s)  # noqa: TID251 - said above
 
     # ── what happens ─────────────────────────────────────────────
     def _writing(self) -> list[tuple[int, int]]:
@@ -276,7 +267,8 @@ class Daemon:
         except InvalidInput as error:
             self._health.warnings["settings"] = f"{error.message}; the settings from before hold"
             structlog.get_logger().error("daemon.reload_failed", error=error.message)
-        self._supervisor.ready()
+        finally:  # a manager that waits for the end of a reload is told of it in any case
+            self._supervisor.ready()
         self._zones.ask()
         self._materialise.wake.set()
         self._retain.look()

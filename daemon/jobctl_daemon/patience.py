@@ -37,11 +37,11 @@ def within(within_s: float, question: Callable[[], T], about: str) -> T:
         _slots.release()
         raise Unavailable("the daemon is at its limit of threads", "try again in a moment") from error
     try:
-        answer, error = said.get(timeout=within_s)
+        answer, failure = said.get(timeout=within_s)
     except queue.Empty:
         raise _silent(about) from None
-    if error is not None:
-        raise error
+    if failure is not None:
+        raise failure
     return answer  # type: ignore[return-value]  # without an error there is an answer
 
 
