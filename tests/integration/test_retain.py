@@ -2,8 +2,9 @@
 
 import os
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -252,18 +253,43 @@ async def test_it_stops_anywhere_and_goes_on_where_it_was(store: SqliteStore, tm
     scene.clock.tick(2 * DAY)
     await scene.ran(10)
 
-    logs[2].unlink()
-    logs[2].mkdir()
-    with pytest.raises(OSError):
+    async def stops(_: Any, files: LogFiles, gone: Sequence[tuple[int, int]]) -> None:
+        for run_id, fence in gone[:2]:
+            files.remove(run_id, fence)
+        raise KeyboardInterrupt
+
+    scene.retain = Retain(store, scene.clock, scene.logs, Keep(days=1), scene.time.age_ms, aside=stops)
+    scene.retain.heard(1, [1])
+    with pytest.raises(KeyboardInterrupt):
         await scene.tidy()
     assert [log.exists() for log in logs] == [False, False, True, True]
     assert await scene.count() == 5
-    logs[2].rmdir()
     scene.retain = scene.service(Keep(days=1))
     scene.retain.heard(1, [1])
     await scene.tidy()
     assert not any(log.exists() for log in logs)
     assert await scene.count() == 1
+
+
+async def test_a_log_that_cannot_be_removed_keeps_nothing_else_and_is_tried_again(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    scene = Scene(store, tmp_path, Keep(days=1))
+    bad, good = [await scene.ran(10) for _ in range(2)]
+    bad.unlink()
+    (bad / "in the way").mkdir(parents=True)
+    scene.clock.tick(2 * DAY)
+    await scene.ran(10)
+    await scene.tidy()
+    assert (bad.exists(), good.exists(), await scene.count()) == (True, False, 1)
+    (bad / "in the way").rmdir()
+    bad.rmdir()
+    bad.write_bytes(b"x")
+    scene.aged(bad)
+    scene.clock.tick(2 * DAY)
+    await scene.ran(10)
+    await scene.tidy()
+    assert not bad.exists()
 
 
 async def test_logs_that_nothing_refers_to_are_found_once_they_are_a_day_old(

@@ -44,11 +44,14 @@ def files(directory: str, folder: str) -> list[Found]:
     return found
 
 
-def remove(directory: str, folder: str, names: Iterable[str]) -> None:
-    """Deletes files of one folder; those that are gone already are no error."""
+def remove(directory: str, folder: str, names: Iterable[str]) -> int:
+    """Deletes files of one folder; returns how many went. One that cannot be deleted keeps none of the others."""
+    removed = 0
     for name in names:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             os.unlink(os.path.join(directory, folder, name))
+            removed += 1
+    return removed
 
 
 def remove_folder(directory: str, folder: str) -> None:
@@ -58,9 +61,10 @@ def remove_folder(directory: str, folder: str) -> None:
 
 
 def remove_logs(logs: LogFiles, gone: Iterable[tuple[int, int]]) -> None:
-    """Deletes the logs of these (run id, fence)."""
+    """Deletes the logs of these (run id, fence). What cannot be deleted now is found again as a log of nobody's."""
     for run_id, fence in gone:
-        logs.remove(run_id, fence)
+        with suppress(OSError):
+            logs.remove(run_id, fence)
 
 
 def bytes_of(logs: LogFiles, written: Iterable[tuple[int, int]]) -> int:

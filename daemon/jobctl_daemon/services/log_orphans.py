@@ -73,8 +73,7 @@ class LogOrphans:
             unknown = set(await self._store.unknown_logs([(file.run_id, file.fence) for file in some]))
             names = [file.name for file in some if (file.run_id, file.fence) in unknown or file.name.endswith("~")]
             if names:
-                await self._aside(log_folders.remove, directory, folder, names)
-                removed += len(names)
+                removed += int(await self._aside(log_folders.remove, directory, folder, names))
         first_run = int(folder) * FOLDER
         if removed == len(files) and await self._store.at_rest(first_run, first_run + FOLDER - 1):
             log_folders.remove_folder(directory, folder)
