@@ -14,7 +14,7 @@ from jobctl_daemon.health import Lag
 BLOCKED_MS: Final = 1_000
 
 
-class Turns(selectors.EpollSelector):
+class Turns(selectors.DefaultSelector):
     """The loop's selector, which knows how long it was not asked."""
 
     def __init__(self, clock: Clock, on_blocked: Callable[[int], None]) -> None:
