@@ -15,7 +15,7 @@ from jobctl import __version__
 from jobctl.clock import Clock, SystemClock
 from jobctl.errors import Conflict, InternalError, InvalidInput, JobctlError, Unavailable
 from jobctl.paths import Places, checked_socket_path, daemon_places
-from jobctl_daemon import filesystem, first, holder, journal, settings, standby
+from jobctl_daemon import filesystem, first, holder, inherited, journal, settings, standby
 from jobctl_daemon.background import detach
 from jobctl_daemon.build import build_id
 from jobctl_daemon.holder import Holder
@@ -27,6 +27,7 @@ _CLOCK: Final[Clock] = SystemClock()
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 0 after a clean stop; an error's own code when it could not start, or not go on."""
+    inherited.make_usual()
     options = _options(arguments)
     if options.foreground:
         first.stand_before()
