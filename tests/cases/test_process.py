@@ -205,3 +205,33 @@ def test_as_the_first_process_it_collects_orphans_and_takes_no_exit_code_from_an
     assert codes == [number % 256 for number in range(300)]
     assert zombies == 0
     assert "error" not in daemon.log()
+
+
+#: Starts the daemon as a careless parent does: without standard streams, with all signals blocked and SIGCHLD ignored.
+CARELESS = """
+import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+os.closerange(0, 3)
+os.execv(sys.executable, [sys.executable, "-m", "jobctl_daemon", "--foreground"])
+"""
+
+
+@pytest.mark.case("F003", "F011")
+def test_what_a_careless_parent_leaves_to_the_daemon_harms_neither_it_nor_its_commands(tmp_path: Path) -> None:
+    daemon = RealDaemon(tmp_path / "h")
+    daemon.program = ["-c", CARELESS]
+    try:
+        daemon.start()
+        assert daemon.process is not None
+        streams = [os.readlink(f"/proc/{daemon.process.pid}/fd/{number}") for number in (0, 1, 2)]
+        runs = [daemon.finished(daemon.run(f"exit {code}")) for code in (0, 3, 255)]
+        masks = daemon.output(daemon.finished(daemon.run("grep -E '^Sig(Blk|Ign)' /proc/self/status"))).split()
+        stopped = daemon.stop()
+    finally:
+        daemon.close()
+
+    assert streams == ["/dev/null"] * 3
+    assert [run["exit_code"] for run in runs] == [0, 3, 255]
+    assert {int(mask, 16) for mask in masks[1::2]} == {0}
+    assert stopped == 0
