@@ -53,7 +53,7 @@ class Aside:
         if self._doing is not None:
             raise Conflict(f"{self._doing[0]} is under way", "wait for it")
         self._stop = Stop()
-        future = asyncio.ensure_future(asyncio.to_thread(self._work, what, work))
+        future = asyncio.get_running_loop().run_in_executor(None, self._work, what, work)
         self._doing = (what, future)
         try:
             return await asyncio.shield(future)
