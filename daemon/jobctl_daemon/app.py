@@ -18,7 +18,7 @@ from jobctl import __version__, schedule
 from jobctl.clock import Clock
 from jobctl.errors import DaemonError, Damaged, InvalidInput
 from jobctl.paths import Places
-from jobctl_daemon import loop, settings, watchdog
+from jobctl_daemon import first, loop, settings, watchdog
 from jobctl_daemon.api.context import HostFacts, Services
 from jobctl_daemon.api.context import Settings as ApiSettings
 from jobctl_daemon.api.server import Server
@@ -216,6 +216,8 @@ class Daemon:
         await self._server.stop()
         await self._kept.end()
         try:
+            if first.stands_before():
+                await self._pool.interrupt()
             await self._collect.run_once()
             await self._time.end()
         except DaemonError as error:  # what could not be recorded stays with the runners, for the next daemon

@@ -20,6 +20,12 @@ _PASSED_ON: Final = (
 )
 #: As shells say it of who was ended by a signal.
 _BY_SIGNAL: Final = 128
+_stands_before = False
+
+
+def stands_before() -> bool:
+    """Whether a first process of ours stands before this daemon: all that is in the container ends with it."""
+    return _stands_before
 
 
 def stand_before() -> None:
@@ -27,6 +33,7 @@ def stand_before() -> None:
 
     The first process passes signals on, collects orphans and ends as the daemon does. Before any thread is started.
     """
+    global _stands_before
     if os.getpid() != 1:
         return
     awaited = {*_PASSED_ON, signal.SIGCHLD}
@@ -34,6 +41,7 @@ def stand_before() -> None:
     daemon = os.fork()
     if daemon == 0:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        _stands_before = True
         return
     while True:
         number = signal.sigwait(awaited)

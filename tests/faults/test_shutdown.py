@@ -173,3 +173,75 @@ def test_without_a_budget_for_losses_an_interrupted_run_is_dead(
     ended = daemon.finished(run)
 
     assert (ended["state"], ended["class"]) == ("dead", "interrupted")
+
+
+class Contained(RealDaemon):
+    """The first process of a container, as far as processes go."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(home)
+        words = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        self.within = lambda command: [*words, *command]
+
+    def runners(self) -> list[int]:
+        """None: their numbers are others' out here, and they go with their first process."""
+        return []
+
+    def is_stopped(self) -> None:
+        """As a container is: TERM to its first process; all is over when that has ended."""
+        assert self.process is not None
+        (child,) = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        os.kill(int(child), signal.SIGTERM)
+        self.process.wait(20)
+
+    def close(self) -> None:
+        self.kill9()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a world of processes")
+@pytest.mark.parametrize("ending", ["exit 0", "kill -15 $$"])
+def test_a_container_that_is_stopped_interrupts_its_commands_and_they_run_again_in_the_next(
+    tmp_path: Path, ending: str
+) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    trap = f"trap 'echo tidying; trap - TERM; {ending}' TERM"
+    script = f"test $JOBCTL_ATTEMPT = 1 || exit 0; {trap}; echo begin; read x <>{tmp_path}/fifo"
+    daemon = Contained(tmp_path / "h")
+    try:
+        daemon.start()
+        daemon.add("long", script, **LOST_ONCE)
+        run = daemon.until_says(daemon.triggered("long"), b"begin")
+        daemon.is_stopped()
+        daemon.start()
+        ended = daemon.finished(run)
+        first, second = attempts(daemon, run)
+        printed = daemon.client.log(run["id"], attempt=1).read()
+    finally:
+        daemon.close()
+
+    assert (first["class"], second["class"]) == ("interrupted", None)
+    assert (first["exit_code"], first["signal"]) == ((0, None) if ending == "exit 0" else (None, 15))
+    assert (ended["state"], ended["key"]) == ("succeeded", run["key"])
+    assert printed == b"begin\ntidying\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a world of processes")
+def test_a_container_that_is_killed_leaves_every_run_lost_and_none_running(tmp_path: Path, gates: Gates) -> None:
+    daemon = Contained(tmp_path / "h")
+    try:
+        daemon.start()
+        runs = []
+        for name in ("a", "b", "c"):
+            daemon.add(name, f"test $JOBCTL_ATTEMPT = 1 || exit 0; {gates.command(name)[2]}", **LOST_ONCE)
+            runs.append(daemon.until_says(daemon.triggered(name), b"begin"))
+        daemon.kill9()
+        daemon.start()
+        ended = [daemon.finished(run) for run in runs]
+        classes = [[one["class"] for one in attempts(daemon, run)] for run in runs]
+        running = daemon.client.status()["running"]
+    finally:
+        daemon.close()
+
+    assert [run["state"] for run in ended] == ["succeeded"] * 3
+    assert classes == [["lost", None]] * 3
+    assert running == 0

@@ -23,6 +23,9 @@ from jobctl_daemon.execution.reports import Draining, Ended, Held, Refused, Repo
 _LOOK_S = 0.3
 #: After its last instant by its timeout and grace, before somebody asks what has become of a command.
 _OVERDUE_MS = 1_000
+#: A container that is stopped has ten seconds as a rule, before everything in it is killed.
+_PARTING_GRACE_MS = 8_000
+_PARTING_S = 9.0
 _STOPPED_BY = {"cancel": "cancelled", "kill": "killed"}
 
 
@@ -84,6 +87,7 @@ class RunnerPool:
         self._ends: list[tuple[int, str]] = []
         self._alarm: asyncio.TimerHandle | None = None
         self._watched: list[int] = []
+        self._news = asyncio.Event()
         self.handing_over = asyncio.Lock()
         """Held from a claim's commit to its start message: in between nobody may judge the claim unknown."""
 
@@ -165,6 +169,18 @@ class RunnerPool:
             async with asyncio.timeout(_LOOK_S):
                 for link in links:
                     await link.word.wait()
+
+    async def interrupt(self) -> None:
+        """Has all commands ended: what this daemon runs in goes down. Returns when they are gone, or do not go."""
+        if self._outbox:
+            self._give_back_unsent()
+        for link in self.links.values():
+            link.ask({"op": "interrupt", "grace_ms": _PARTING_GRACE_MS})
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_PARTING_S):
+                while any(not flight.ended and flight.link is not None for flight in self.flights.values()):
+                    self._news.clear()
+                    await self._news.wait()
 
     # ── attempts ─────────────────────────────────────────────────
     def start(self, message: dict[str, Any], due_ms: int | None, build: str) -> None:
@@ -275,6 +291,7 @@ class RunnerPool:
             self._note(link, report)
         self._reports.extend(report for report in reports if isinstance(report, Started | Ended | Refused))
         self._send_some()
+        self._news.set()
         self._on_reports()
 
     def _note(self, link: Link, report: Report) -> None:
@@ -328,6 +345,7 @@ class RunnerPool:
                 self.unjudged += 1
         if self._outbox and not self.takers(self._build):
             self._give_back_unsent()
+        self._news.set()
         self._on_lost()
 
     def _give_back_unsent(self) -> None:

@@ -42,6 +42,7 @@ class Server:
             "kill": self._kill,
             "ack": self._ack,
             "drain": self._drain,
+            "interrupt": self._interrupt,
             "rescan": self._rescan,
             "ping": self._ping,
         }
@@ -147,6 +148,15 @@ class Server:
     def _drain(self, connection: Connection, _: dict[str, Any]) -> None:
         self.supervisor.draining = True
         connection.say(message("draining", True))
+
+    def _interrupt(self, connection: Connection, received: dict[str, Any]) -> None:
+        most_ms = received.get("grace_ms")
+        if not (most_ms is None or (isinstance(most_ms, int) and most_ms >= 0)):
+            connection.hang_up("interrupt: grace_ms is wrong")
+            return
+        self.supervisor.draining = True
+        connection.say(message("interrupting", self.supervisor.living))
+        self.supervisor.interrupt(most_ms)
 
     def _rescan(self, connection: Connection, _: dict[str, Any]) -> None:
         count = adopt(self.supervisor, self._directory)

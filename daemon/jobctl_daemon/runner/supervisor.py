@@ -254,14 +254,15 @@ class Supervisor:
         attempt.end()
         self._settle(attempt, result(attempt, self.boot_id), "ended")
 
-    def interrupt(self) -> None:
+    def interrupt(self, most_ms: int | None = None) -> None:
         """End all commands, each with its grace: the machine goes down. What was not started yet is given back."""
         while self._queue:
             attempt = self._queue.popleft()
             if attempt.state == STARTING:
                 self._fail(attempt, SpawnError(errno.EAGAIN, "the machine goes down"))
+        most_ms = _LONGEST_PARTING_MS if most_ms is None else most_ms
         for attempt in list(self._running.values()):
-            self.kill(attempt, INTERRUPTED, "cancel", min(attempt.grace_ms, _LONGEST_PARTING_MS))
+            self.kill(attempt, INTERRUPTED, "cancel", min(attempt.grace_ms, most_ms))
 
     def _overdue(self, attempt: Attempt) -> None:
         if attempt.state == RUNNING and attempt.ended_at is None and not self._ended_unseen(attempt):
