@@ -28,5 +28,6 @@ def test_nothing_runs_twice_and_nothing_is_lost_whatever_is_done_to_it(
 
     assert report.findings == [], f"evidence in {folder}"
     assert figures["runs not ended"] == 0
-    assert figures["attempts started"] > 10 < faults.total()
+    assert figures["attempts started"] > 10
+    assert faults.total() > 3
     shutil.rmtree(folder)
