@@ -78,7 +78,9 @@ def test_after_a_reboot_nothing_of_before_runs_and_who_has_its_number_is_left_al
         )
         assert changed.rowcount == 4
     database.close()
-    for record in (daemon.home / "state" / "runner" / "records").glob("*-*.identity"):
+    records = list((daemon.home / "state" / "runner" / "records").glob("*-*.pid"))
+    assert len(records) == 4
+    for record in records:
         facts = json.loads(record.read_text())
         record.write_text(json.dumps(facts | {"boot_id": "before", "pid": os.getpid()}))
     daemon.start()
