@@ -341,7 +341,11 @@ commands_running() { commands | wc -w; }
 
 stop_daemon() { # NAME: with the jobctl of that environment
     local pid n
-    if ask "$1" daemon stop >/dev/null; then return; fi
+    # One that stood by takes over at once, with the version that it is of: as often as there are any.
+    for ((n = 0; n < 10; n++)); do
+        ask "$1" daemon stop >/dev/null || break
+        ask "$1" daemon status >/dev/null || return 0
+    done
     # It does not answer: the process that holds the lock, if it is one of ours.
     [ -e "$state/jobd.lock" ] || return 0
     pid=$(tr -cd '0-9' <"$state/jobd.lock")

@@ -147,8 +147,11 @@ def _upgrades(host: Host, run: int, old_pid: int) -> None:
     old = _current(host)
     _version(host, "99.0.1")
     builds = [_build(host)]
+    assert host.run(str(host.home / ".local/bin/jobd"), "--standby").returncode == 0
+    (standby,) = _json(host, "status")["standbys"]
     done = host.quick()
     assert done.returncode == 0, done.stdout + done.stderr
+    assert not Path(f"/proc/{standby}").exists()  # it would have gone on with the old version
     builds.append(_build(host))
     assert builds[1].startswith("99.0.1-")
     assert f"jobd {builds[0]} → {builds[1]}; commands that go on: 1" in done.stdout
