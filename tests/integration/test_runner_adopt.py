@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -172,6 +173,37 @@ def test_a_retry_waits_for_an_attempt_under_another_runner(runner: Runner, tmp_p
         assert len(marked(str(runner.state))) == 1
     finally:
         other.close()
+
+
+def test_a_claim_that_came_back_waits_for_an_attempt_nobody_knew_of(
+    runner: Runner, tmp_path: Path, cgroups: bool
+) -> None:
+    """The first attempt of the run as well: when jobd was told too little, the records still say it."""
+    client = runner.start()
+    attempt_id = runner.begin(client, ["/bin/sleep", "1000"], env=traced(runner), run_id=9)
+    other = Runner(tmp_path, "2", cgroups=cgroups)
+    try:
+        second = other.start()
+        second.say("start", **runner.order(["/bin/true"], run_id=9, fence=2, attempt=1, returned=1))
+        assert attempt_id in second.wait("refused")["reason"]
+        assert len(marked(str(runner.state))) == 1
+    finally:
+        other.close()
+
+
+def test_a_runner_that_stops_in_the_middle_of_a_look_stops_no_other(
+    runner: Runner, tmp_path: Path, cgroups: bool
+) -> None:
+    client = runner.start()
+    other = Runner(tmp_path, "2", cgroups=cgroups)
+    with (runner.directory / "records" / ".adopt").open("w") as looking:
+        fcntl.flock(looking, fcntl.LOCK_EX)
+        assert client.ask("rescan", "rescanned") == {"adopted": 0, "busy": True}
+        assert runner.run(client, ["/bin/true"])["exit_code"] == 0
+        # One that has never looked would not know what a dead runner of its own name has left.
+        refused = other.launch()
+        assert (refused.returncode, "looking" in refused.stderr) == (74, True)
+    assert client.ask("rescan", "rescanned") == {"adopted": 0, "busy": False}
 
 
 def test_records_that_make_no_sense_harm_nobody(runner: Runner) -> None:

@@ -59,14 +59,16 @@ class Runners:
         return [os.path.basename(path).removesuffix(".lock") for path in locks if _is_held(path)]
 
     def _wanted(self) -> list[str]:
-        """The names of the runners that take work: one that drains, or is silent, keeps its name all the while."""
+        """The names of the runners that take work: one that drains, or cannot be had, keeps its name all the while."""
         names = (f"{self._build}-{number}" for number in itertools.count(1))
         able = (name for name in names if not self._is_out(name))
         return list(itertools.islice(able, self.count))
 
     def _is_out(self, name: str) -> bool:
         link = self._pool.links.get(name) or self._pool.mute.get(name)
-        return name in self._pool.strangers or (link is not None and (link.draining or link.silent))
+        if name in self._pool.strangers or name in self._pool.locked:
+            return True
+        return link is not None and (link.draining or link.silent)
 
     def _listening(self) -> list[str]:
         sockets = glob.glob(os.path.join(glob.escape(self._state_dir), "runner", "*.sock"))

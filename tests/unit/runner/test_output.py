@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from jobctl_daemon.runner import output
 from jobctl_daemon.runner.output import Output
 
 CAP = 64 * 1024
@@ -69,3 +70,38 @@ def test_where_holes_are_impossible_it_says_so(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("jobctl_daemon.runner.output.punch", refuse)
     with pytest.raises(OSError):
         Output(os.fsencode(path), CAP).look()
+
+
+def test_the_faster_a_log_grows_the_sooner_it_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(output, "boot_s", lambda: now[0])
+    path = tmp_path / "log"
+    path.write_bytes(b"")
+    log = Output(bytes(path), 8_000_000)
+
+    def grows(size: int) -> float | None:
+        now[0] += 0.1
+        path.write_bytes(b"x" * (path.stat().st_size + size))
+        log.look()
+        return log.haste_s(0.25)
+
+    assert grows(10_000) is None
+    assert grows(4_000_000) == pytest.approx(0.05)
+    assert grows(7_000_000) == pytest.approx(2 / 70)
+    assert grows(0) is None
+
+
+def test_a_log_that_was_taken_away_is_noticed_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"x" * 100)
+    log = Output(bytes(path), 4096)
+    log.look()
+    # Its command has it open all the while, so its number is nobody else's.
+    with path.open("rb"):
+        (tmp_path / "new").write_bytes(b"y" * 10_000)
+        (tmp_path / "new").rename(path)
+        log.look()
+
+    assert log.removed
+    assert log.finish(alone=True) == 10_000
+    assert path.read_bytes() == b"y" * 10_000
