@@ -31,7 +31,8 @@ class Marks:
 
     def all(self, what: str | None = None, key: str | None = None) -> list[Mark]:
         """The lines so far, in the order in which they were written."""
-        found = [_mark(*line.split()) for line in self._path.read_text().splitlines()]
+        whole, _, _ = self._path.read_text().rpartition("\n")  # of a write over the end of a page a part may be there
+        found = [_mark(*line.split()) for line in whole.splitlines()]
         return [mark for mark in found if what in (None, mark.what) and key in (None, mark.key)]
 
 
