@@ -2,12 +2,13 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jobctl.model import Execution, Job, JobSpec, Policies, ScheduleSpec
 from jobctl.states import Misfire, SkipReason, Trigger
-from jobctl_daemon.rows import Caller, Expansion, LedgerRow, RunFilter
+from jobctl_daemon.rows import Caller, DueJob, Expansion, LedgerRow, RunFilter
 from jobctl_daemon.schedules import schedule_of
 from jobctl_daemon.services import once
 from jobctl_daemon.services.clock import Timekeeper
@@ -202,3 +203,33 @@ async def test_new_zone_data_aims_every_cursor_again_and_old_data_touches_none(s
     assert await follow_zone_data(scene.store, scene.clock.now_ms(), scene.epoch, "2026a") == 0
     assert await follow_zone_data(scene.store, scene.clock.now_ms(), scene.epoch, "2026b") == 1
     assert (await scene.store.job(OWNER, "job")).next_run_at == right
+
+
+async def test_a_look_at_new_zone_data_that_was_broken_off_is_made_again_also_when_the_old_data_is_back(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await scene.add(ScheduleSpec(timezone="Europe/Berlin", cron="0 9 * * *"))
+    assert await follow_zone_data(scene.store, scene.clock.now_ms(), scene.epoch, "2026a") == 0
+    looks = []
+
+    async def dies(*_: object) -> list[object]:
+        looks.append("died")
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(scene.store, "due", dies)
+        with pytest.raises(RuntimeError):
+            await follow_zone_data(scene.store, scene.clock.now_ms(), scene.epoch, "2026b")
+    read = scene.store.due
+
+    async def counted(*arguments: Any) -> list[DueJob]:
+        looks.append("looked")
+        return await read(*arguments)
+
+    monkeypatch.setattr(scene.store, "due", counted)
+    await follow_zone_data(scene.store, scene.clock.now_ms(), scene.epoch, "2026a")
+    again = len(looks)
+    await follow_zone_data(scene.store, scene.clock.now_ms(), scene.epoch, "2026a")
+
+    assert looks[:2] == ["died", "looked"]
+    assert len(looks) == again

@@ -53,6 +53,8 @@ async def follow_zone_data(store: Store, now_ms: int, epoch: int, mark: str) -> 
         return 0
     moved = 0
     if known is not None:
+        # No data has this mark: what is broken off here is done again, also when the data is then the old one.
+        await store.set_meta({"tzdata": f"{mark}, not yet followed"})
         schedule.forget_zones()
         schedule_of.cache_clear()
         for _ in range(_ROUNDS):
