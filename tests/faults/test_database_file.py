@@ -207,6 +207,7 @@ NEWER = [
 ]
 
 
+@pytest.mark.case("F133")
 def test_a_newer_version_is_refused_before_any_write(daemon: RealDaemon, tmp_path: Path) -> None:
     """Every other malformed version: tests/unit/store/test_migrate.py."""
     daemon.add("job", ["/bin/true"], schedule={"every": 3600})
@@ -235,6 +236,7 @@ def test_a_newer_version_is_refused_before_any_write(daemon: RealDaemon, tmp_pat
 
 
 # ── somebody else's ──────────────────────────────────────────────
+@pytest.mark.case("F100")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 @pytest.mark.parametrize("name", ["jobctl.db", "jobctl.db-wal", "jobctl.db-shm", "jobd.lock", "."])
 def test_what_root_left_behind_is_told_with_its_repair_and_nothing_is_run(daemon: RealDaemon, name: str) -> None:
@@ -288,6 +290,7 @@ def test_a_database_that_is_replaced_by_another_one_is_noticed(daemon: RealDaemo
     assert daemon.finished(daemon.run(["/bin/true"]))["state"] == "succeeded"
 
 
+@pytest.mark.case("F085")
 def test_another_writer_is_named_and_everything_goes_on_when_it_ends(daemon: RealDaemon) -> None:
     daemon.add("job", ["/bin/true"], schedule={"every": 1})
     daemon.until(lambda: daemon.runs_of("job"))
@@ -320,6 +323,7 @@ def test_another_writer_is_named_and_everything_goes_on_when_it_ends(daemon: Rea
     assert len(daemon.log().splitlines()) < 30
 
 
+@pytest.mark.case("F087")
 def test_a_reader_that_never_ends_is_named_and_the_log_shrinks_by_itself_when_it_does(daemon: RealDaemon) -> None:
     script = (
         "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); "

@@ -60,6 +60,7 @@ def measured(path: Path) -> Iterator[list[int]]:
         thread.join()
 
 
+@pytest.mark.case("F030")
 def test_two_gigabytes_take_little_more_than_the_cap_and_cost_the_daemon_nothing(
     daemon: RealDaemon, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
@@ -130,6 +131,7 @@ def test_without_room_for_logs_commands_go_on_and_it_is_told(daemon: RealDaemon,
     assert not [words for words in daemon.client.status()["warnings"] if "no room for the output" in words]
 
 
+@pytest.mark.case("F028")
 @pytest.mark.parametrize("ways", ["rm $log", "rm $log; echo mine >$log"])
 def test_a_command_that_takes_its_log_away_keeps_its_own_end(daemon: RealDaemon, tmp_path: Path, ways: str) -> None:
     gates = Gates(tmp_path / "gates")

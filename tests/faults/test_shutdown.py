@@ -132,6 +132,7 @@ def test_a_runner_that_is_told_to_end_while_the_machine_stays_up_leaves_its_comm
     assert daemon.finished(run)["exit_code"] == 3
 
 
+@pytest.mark.case("F065")
 def test_what_everybody_was_told_at_once_is_judged_by_the_next_boot(daemon: RealDaemon, gates: Gates) -> None:
     """Where no manager says why, TERM comes to daemon, runner and commands alike."""
     daemon.add("long", f"test $JOBCTL_ATTEMPT = 1 || exit 0; {gates.command('one')[2]}", **LOST_ONCE)

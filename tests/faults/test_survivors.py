@@ -50,6 +50,7 @@ class Diary:
         return [line.split() for line in self._file.read_text().splitlines()]
 
 
+@pytest.mark.case("F065")
 def test_fifty_survivors_are_each_lost_when_they_end_and_only_then_run_again(
     daemon: RealDaemon, gates: Gates, tmp_path: Path
 ) -> None:
@@ -85,6 +86,7 @@ def test_fifty_survivors_are_each_lost_when_they_end_and_only_then_run_again(
         assert {line[4] for line in mine} == {run["key"]}
 
 
+@pytest.mark.case("F057")
 def test_a_survivor_of_daemon_and_runner_holds_the_gate_of_its_job(daemon: RealDaemon, gates: Gates) -> None:
     daemon.add("gated", gates.command("gated"), schedule={"every": 1}, overlap="skip", retry={"max": 0, "lost": 0})
     first = daemon.until(lambda: next(iter(daemon.runs_of("gated", state="running")), None))

@@ -90,6 +90,7 @@ def by_version(daemon: RealDaemon) -> dict[str, list[Json]]:
     return found
 
 
+@pytest.mark.case("F025")
 def test_ten_commands_outlive_an_upgrade_and_the_way_back(daemon: Installed, gates: Gates, tmp_path: Path) -> None:
     old_pids = daemon.runners()
     (old,) = by_version(daemon)
@@ -126,6 +127,7 @@ def test_ten_commands_outlive_an_upgrade_and_the_way_back(daemon: Installed, gat
     assert sorted(gates.starts()) == sorted([*TEN, "kept"])
 
 
+@pytest.mark.case("F027")
 def test_a_runner_of_another_protocol_is_named_and_its_commands_are_left_alone(
     daemon: Installed, gates: Gates, tmp_path: Path
 ) -> None:

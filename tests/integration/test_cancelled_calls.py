@@ -37,6 +37,7 @@ def can_be_written(path: Path) -> None:
         other.execute("ROLLBACK")
 
 
+@pytest.mark.case("F094")
 async def test_a_thousand_cancelled_calls_leave_nothing_half_done(rig: Rig, tmp_path: Path) -> None:
     store, chance = rig.store, random.Random(3)
     job = await rig.add()

@@ -149,6 +149,7 @@ def inheritable() -> Iterator[str]:
             yield place
 
 
+@pytest.mark.case("F085", "F088", "F091")
 async def test_one_connection_does_all_writing_and_all_checkpoints(
     tmp_path: Path, connections: Connections, runners: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

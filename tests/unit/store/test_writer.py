@@ -219,6 +219,7 @@ async def test_a_full_disk_fails_only_what_does_not_fit(traced: Traced) -> None:
     assert await traced.writer.submit(note("x" * 100_000))
 
 
+@pytest.mark.case("F087")
 async def test_the_log_is_emptied_when_it_has_grown(traced: Traced, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer_module, "WAL_BYTES", 1 << 20)
     traced.writer._checkpoint_at = 1 << 20
