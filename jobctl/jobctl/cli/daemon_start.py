@@ -21,7 +21,9 @@ def verb(ctx: typer.Context) -> None:
     socket = daemon_places(session.world.environ, session.world.uid).socket
     try:
         status = Client(UnixTransport(socket)).status()
-    except Unreachable:
+    except Unreachable as error:
+        if error.details.get("listening"):  # it is there and does not answer: a second one could not start
+            raise
         status = start_daemon(socket, session.world.clock)
     else:
         session.render.word("it runs already")

@@ -28,6 +28,7 @@ def verb(ctx: typer.Context) -> None:
     except Unreachable:
         if not _nobody(session):
             raise
+        _must_be_gone(session)
         if session.render.machine:
             session.render.json({"state": "stopped", "running": 0})
         else:
@@ -56,6 +57,22 @@ def _successor(client: Client, standbys: list[int], in_time: Callable[[], bool])
 def _nobody(session: Session) -> bool:
     """Whether there is nothing behind any of the sockets; one that may not be entered is another matter."""
     return not any(_listens(path) for path in session.places.sockets)
+
+
+def _must_be_gone(session: Session) -> None:
+    """One whose socket was removed cannot be reached, and is there all the same."""
+    from jobctl.client.holder import holder
+    from jobctl.paths import daemon_places
+
+    if session.places.named:
+        return
+    pid = holder(daemon_places(session.world.environ, session.world.uid).lock_file)
+    if pid is not None:
+        end = f"kill {pid}" if pid else "end it"
+        raise Unreachable(
+            f"the daemon{f', pid {pid},' if pid else ''} runs, and its socket is gone",
+            f"{end}, then: jobctl daemon start; running commands go on",
+        )
 
 
 def _listens(path: str) -> bool:
