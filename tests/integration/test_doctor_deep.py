@@ -185,6 +185,7 @@ async def test_one_long_look_at_a_time(lived: Path) -> None:
     await store.close()
 
 
+@pytest.mark.case("F088")
 @pytest.mark.parametrize(("version", "sound"), [
     ((3, 40, 1), False), ((3, 50, 6), False), ((3, 50, 7), True), ((3, 51, 0), False), ((3, 51, 2), False),
     ((3, 51, 3), True), ((3, 52, 0), True), ((4, 0, 0), True),
