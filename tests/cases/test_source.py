@@ -1,0 +1,45 @@
+"""What must not be in the source at all, because it can only be wrong now and then."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("jobctl/jobctl", "daemon/jobctl_daemon")
+#: Who forks without an exec: before anything is opened, or (cgroup) in one thread and without a database.
+FORKS = {
+    "daemon/jobctl_daemon/background.py",
+    "daemon/jobctl_daemon/first.py",
+    "daemon/jobctl_daemon/runner/cgroup.py",
+    "daemon/jobctl_daemon/runner/daemonise.py",
+}
+
+
+def nodes() -> Iterator[tuple[str, ast.AST]]:
+    """Every piece of the programs, with its file."""
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                yield path.relative_to(ROOT).as_posix(), node
+
+
+def names(node: ast.AST) -> set[str]:
+    """Modules that an import names."""
+    if isinstance(node, ast.Import):
+        return {alias.name.partition(".")[0] for alias in node.names}
+    return {str(node.module).partition(".")[0]} if isinstance(node, ast.ImportFrom) else set()
+
+
+@pytest.mark.case("F006", "F091")
+def test_no_python_runs_between_a_fork_and_an_exec_and_nobody_forks_with_a_database_open() -> None:
+    forks = set()
+    for path, node in nodes():
+        assert "multiprocessing" not in names(node), path
+        if isinstance(node, ast.keyword):
+            assert node.arg != "preexec_fn", path
+        if isinstance(node, ast.Attribute) and node.attr in ("fork", "forkpty"):
+            forks.add(path)
+
+    assert forks == FORKS
