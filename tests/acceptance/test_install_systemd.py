@@ -80,6 +80,23 @@ echo "##no new privileges: jobd $(privileges "$HOME/status"), commands $(for _ i
     "$jobctl" log "$("$jobctl" run -q --wait -- sed -n 's/^NoNewPrivs:[^0-9]*//p' /proc/self/status)"
 done | xargs)##"
 
+# A daemon that stands still says nothing to its watchdog.
+dropins=$HOME/.config/systemd/user/jobd.service.d
+mkdir "$dropins"
+printf '[Service]\nWatchdogSec=2\n' >"$dropins/quick.conf"
+systemctl --user daemon-reload
+systemctl --user restart jobd.service
+ready
+run=$("$jobctl" run -q -- sh -c 'sleep 6; exit 7')
+until_it is_running
+before=$(pid_of jobd.service)
+kill -STOP "$before"
+until_it is_another
+ready
+echo "##after the watchdog: $(is_another && echo another), $(outcome "$run")##"
+rm -r "$dropins"
+systemctl --user daemon-reload
+
 run=$("$jobctl" run -q -- sh -c 'sleep 3; exit 7')
 until_it is_running
 for runner in $(systemctl --user list-units --plain --no-legend 'jobctl-runner@*' | cut -d' ' -f1); do
@@ -161,6 +178,8 @@ def test_commands_outlive_the_daemon_and_the_runners_under_a_real_systemd(host: 
     assert '"outcome":"exit_code"' in said[2], words
     assert '"exit_code":7' in said[2], words
     assert said[3:5] == ["reloaded: active, runners 3", "no new privileges: jobd 1, commands 0 0 0"], words
+    assert said.pop(5).startswith("after the watchdog: another, ")
+    assert '"exit_code":7' in done.stdout.split("##after the watchdog: ")[1].partition("##")[0], words
     # Its parent was gone when it ended. Where the kernel cannot tell a stranger the exit code, the run is lost.
     assert '"exit_code":7' in said[5] or '"outcome":"lost"' in said[5], words
     assert said[6] == "after a repair, running: 1", words
