@@ -23,6 +23,8 @@ from jobctl_daemon.notify import Supervisor
 from jobctl_daemon.turns import Turns
 
 _CLOCK: Final[Clock] = SystemClock()
+#: As shells say it of SIGINT.
+_INTERRUPTED: Final = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,6 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"jobd: it cannot start: {error}", file=sys.stderr)  # noqa: T201
         return Unavailable.exit_code
+    except KeyboardInterrupt:  # before the loop has a handler of its own
+        print("jobd: interrupted while it started", file=sys.stderr)  # noqa: T201
+        return _INTERRUPTED
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
