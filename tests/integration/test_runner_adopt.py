@@ -255,3 +255,47 @@ def write_intent(runner: Runner, attempt_id: str, boot: str) -> None:
 
 def boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def test_a_retry_under_another_runner_kills_what_was_left_without_any_marker(
+    runner: Runner, tmp_path: Path, cgroups: bool
+) -> None:
+    """As a server is left that was started through sudo: a session and an environment of its own."""
+    client = runner.start()
+    mark = {"MARK": str(runner.state)}
+    stray = f"env -i MARK={runner.state} setsid -f sleep 1000; echo ready"
+    result = runner.run(client, ["/bin/sh", "-c", stray], env={**ENV, **mark}, run_id=9)
+    (left,) = marked(str(runner.state))
+    client.ask("ack", "acked", ids=[result["id"]])
+    other = Runner(tmp_path, "2", cgroups=cgroups)
+    try:
+        second = other.start()
+        with pidfd(left) as handle:
+            again = other.run(second, ["/bin/true"], run_id=9, fence=2, attempt=2)
+            gone = ended(handle) if result["left_behind"] else None
+        notes = [path.name for path in (runner.directory / "records").glob(".left-*")]
+    finally:
+        other.close()
+
+    # Without a control group such a process belongs to nobody: then it is not listed either.
+    assert (result["left_behind"], gone) == (([left], True) if cgroups else ([], None))
+    assert again["exit_code"] == 0
+    assert notes == []
+
+
+def test_notes_of_what_was_left_go_when_nobody_of_it_lives(runner: Runner, cgroups: bool) -> None:
+    client = runner.start()
+    runner.run(client, ["/bin/sh", "-c", "sleep 1000 & echo ready"], env=traced(runner))
+    (left,) = marked(str(runner.state))
+    notes = runner.directory / "records"
+    assert len([*notes.glob(".left-*")]) == 1
+    runner.kill()
+    again = runner.start()
+    kept = len([*notes.glob(".left-*")])
+    with pidfd(left) as handle:
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+        assert ended(handle)
+    again.ask("rescan", "rescanned")
+
+    assert kept == 1
+    assert not [*notes.glob(".left-*")]

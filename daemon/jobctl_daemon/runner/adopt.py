@@ -78,6 +78,7 @@ def _adopt_all(supervisor: Supervisor, directory: str) -> int:
             supervisor.complain(f"{attempt_id}: record not understood: {error!r}")
             _take_unreadable(supervisor, attempt_id)
         count += 1
+    supervisor.tidy()
     return count
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 INTENT, IDENTITY, RESULT = "intent", "pid", "result"
 _KINDS = (INTENT, IDENTITY, RESULT)
+_LEFT = ".left-"
 _KEEP_SPARE = 256
 # Records are filled with spaces, which JSON allows, to one size: then a file written again need not be cut.
 _FILL_BYTES = 1024
@@ -106,6 +107,30 @@ class Records:
         prefix, names = f"{run_id}-", set(os.listdir(self.directory))
         ids = [name.rpartition(".")[0] for name in names if name.startswith(prefix) and name.endswith(f".{INTENT}")]
         return [attempt_id for attempt_id in ids if f"{attempt_id}.{RESULT}" not in names]
+
+    # What commands left running: no records of attempts, so their names begin with a dot. Any runner may need them.
+
+    def note_left(self, attempt_id: str, payload: bytes) -> None:
+        """Write down what an attempt leaves behind; without room for that it is found by its marker only."""
+        with contextlib.suppress(OSError):
+            descriptor = os.open(self._left(attempt_id), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            try:
+                _write(descriptor, payload)
+            finally:
+                os.close(descriptor)
+
+    def left(self, run_id: int | None = None) -> dict[str, dict[str, Any]]:
+        """Return {attempt id: what it left}, of one run or of all."""
+        prefix = _LEFT if run_id is None else f"{_LEFT}{run_id}-"
+        names = [name for name in os.listdir(self.directory) if name.startswith(prefix)]
+        return {name.removeprefix(_LEFT): self._load(name) or {} for name in names}
+
+    def forget_left(self, attempt_id: str) -> None:
+        """Remove the note; harmless when there is none."""
+        _unlink(self._left(attempt_id))
+
+    def _left(self, attempt_id: str) -> str:
+        return f"{self.directory}/{_LEFT}{attempt_id}"
 
     def _load(self, name: str) -> dict[str, Any] | None:
         try:

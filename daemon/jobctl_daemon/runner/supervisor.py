@@ -72,7 +72,7 @@ class Supervisor:
         self._alive: dict[int, Attempt] = {}
         self._running: dict[str, Attempt] = {}
         self._oom = OomCounter()
-        self._leftovers = Leftovers()
+        self._leftovers = Leftovers(records, boot_id)
         self._look: Timer | None = None
         self._look_s = _LOOK_S
         self._write_again: Timer | None = None
@@ -479,6 +479,10 @@ class Supervisor:
         if attempt.ending is None or not attempt.remarks:
             attempt.remarks.append(f"log cannot be kept below its cap: {error.strerror}")
         self.kill(attempt, "log_failed", "kill")
+
+    def tidy(self) -> None:
+        """Forget what dead runners noted of who is dead by now."""
+        self._leftovers.tidy()
 
     def bury(self, instance: str) -> None:
         """Tidy up after a dead runner."""
