@@ -3,6 +3,7 @@
 import collections
 import itertools
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -199,8 +200,6 @@ class _Rig:
         )
 
 
-def short_folder(base: str | None = None) -> Path:
+def short_folder() -> Path:
     """Sockets lie in it, whose paths must not be over 107 bytes."""
-    import tempfile
-
-    return Path(tempfile.mkdtemp(prefix="rig-", dir=base or os.environ.get("TMPDIR", "/tmp")))
+    return Path(tempfile.mkdtemp(prefix="rig-", dir=os.environ.get("TMPDIR", "/tmp")))
