@@ -272,10 +272,10 @@ def test_a_database_that_another_program_holds_is_told_within_two_seconds_and_go
         assert other.stdout.readline() == b"held\n"
         why, took_s = unready(daemon)
         assert took_s < 2.5
-        assert "another program holds the database" in why
+        assert "holds the database" in why
         checked = daemon.jobctl("status", "--check")
         assert checked.returncode == 1
-        assert "another program holds the database" in checked.stdout
+        assert "holds the database" in checked.stdout
         other.communicate(timeout=10)
     soon(lambda: daemon.jobctl("status", "--check").returncode == 0)
     assert daemon.finished(daemon.run(["/bin/true"]))["state"] == "succeeded"
@@ -422,12 +422,11 @@ def test_runners_that_die_as_soon_as_they_are_started_are_not_started_without_en
         daemon.launch()
         assert daemon.process is not None
         soon(lambda: _answers(daemon), 15)
-        time.sleep(3)
-        spent, began = _cpu_s(daemon.process.pid), time.monotonic()
-        before = _looks(daemon)
+        soon(lambda: _looks(daemon) >= 9, 30)  # so many are near enough to each other to be chance
+        spent, before = _cpu_s(daemon.process.pid), _looks(daemon)
         time.sleep(5)
         looks = _looks(daemon) - before
-        assert looks <= 8, f"{looks} looks after runners in {time.monotonic() - began:.1f} s"
+        assert looks <= 5
         assert _cpu_s(daemon.process.pid) - spent < 0.5
         assert daemon.log().count("event=runner.started") < 20
         daemon.kill9()
