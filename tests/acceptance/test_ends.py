@@ -239,6 +239,7 @@ def runs_is_a_file(host: Host) -> None:
     (host.state / "runs").write_text("")
 
 
+@pytest.mark.case("F095")
 @pytest.mark.parametrize(
     ("wrong", "code"),
     [
@@ -283,6 +284,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.case("F095")
 @pytest.mark.parametrize(
     ("place", "kind"), FAULTS, ids=[f"{place.rpartition(':')[2]}-{kind}" for place, kind in FAULTS]
 )
@@ -293,6 +295,7 @@ def test_a_fault_at_the_start_ends_it_and_is_told_in_one_line(host: Host, place:
     assert len(lines_of(said)) == 1, said
 
 
+@pytest.mark.case("F095")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
 @pytest.mark.parametrize(
     "place",

@@ -126,6 +126,7 @@ def opened(heard: Path) -> str:
 CHANGES = frozenset({"daemon run", "daemon start", "daemon stop", "restore", "backup"})
 
 
+@pytest.mark.case("F092")
 def test_while_it_runs_no_verb_opens_it(daemon: RealDaemon, tmp_path: Path) -> None:
     found = every_verb(daemon, tmp_path / "heard", but=CHANGES)
     assert opened(tmp_path / "heard") == ""
@@ -137,6 +138,7 @@ def test_while_it_runs_no_verb_opens_it(daemon: RealDaemon, tmp_path: Path) -> N
     assert (backup.returncode, opened(tmp_path / "heard")) == (0, "")
 
 
+@pytest.mark.case("F092")
 @pytest.mark.parametrize("state", ["without_socket", "frozen", "stopped"])
 def test_without_an_answer_every_verb_says_how_to_get_one(
     request: pytest.FixtureRequest, tmp_path: Path, state: str
@@ -156,6 +158,7 @@ def test_without_an_answer_every_verb_says_how_to_get_one(
             assert any(way in done.said for way in WAYS), done
 
 
+@pytest.mark.case("F092")
 @pytest.mark.parametrize("state", ["daemon", "without_socket", "frozen"])
 def test_a_restore_waits_for_nobody_and_touches_nothing_while_it_lives(
     request: pytest.FixtureRequest, tmp_path: Path, state: str
