@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +23,6 @@ _RECOVERS_S: Final = 2.0
 #: A standby has loaded everything by then.
 _STANDS_S: Final = 2.0
 _REFUSED_EXIT: Final = 5
-_JOBD: Final = [sys.executable, "-m", "jobctl_daemon"]
 
 
 def boot_s() -> float:
@@ -86,41 +84,37 @@ class Chooser:
             why = dict.fromkeys(("disk", "boots"), "only root may mount")
         if ground.uid == 0:
             why["forks"] = "the limit does not hold for root"
-        if "standby" in groups and not has_standby():
-            why["standby"] = "this jobd has none"
         return {group: words for group, words in why.items() if group in groups}
 
     # ── the clockwork ────────────────────────────────────────────
     def step(self) -> None:
         """What is due; then, when it is time, another fault."""
-        now_s = boot_s()
-        due = [each for each in self._later if each[0] <= now_s]
-        self._later = [each for each in self._later if each[0] > now_s]
-        for _, _, action in due:
-            action()
+        self._do_what_is_due()
         self._watch()
-        if now_s >= self._next_s:
+        if (now_s := boot_s()) >= self._next_s:
             self._next_s = now_s + self._chance.expovariate(1 / self._pace_s)
             self._chance.choices(self._faults, self._weights)[0]()
 
     def stop(self) -> None:
         """All that is stopped goes on, limits and disk are as before; the daemon is up."""
-        later, self._later = self._later, []
-        for _, _, action in later:
-            action()
-        self._wait_for_leaving()
+        self._do_what_is_due(float("inf"))
         self._end_standby()
-        process = self._daemon.process
-        if process is None or process.poll() is not None:
-            self._start()
         deadline_s = boot_s() + 60
         while boot_s() < deadline_s:
             self._watch()
+            self._do_what_is_due()
             with contextlib.suppress(JobctlError):
-                if self._client.ready():
+                if self._client.ready() and not self._leaving:
                     return
             time.sleep(0.05)
         raise AssertionError(f"the daemon does not come up: {self._daemon.log()[-3000:]}")
+
+    def _do_what_is_due(self, until_s: float | None = None) -> None:
+        limit_s = boot_s() if until_s is None else until_s
+        due = [each for each in self._later if each[0] <= limit_s]
+        self._later = [each for each in self._later if each[0] > limit_s]
+        for _, _, action in due:
+            action()
 
     def _after(self, seconds: float, what: str, action: Callable[[], None]) -> None:
         self._later.append((boot_s() + seconds, what, action))
@@ -172,11 +166,6 @@ class Chooser:
 
     def _in_trouble(self) -> bool:
         return boot_s() < self._troubled_until or self._full_since is not None
-
-    def _wait_for_leaving(self) -> None:
-        if self._leaving and self._daemon.process is not None:
-            self._daemon.process.wait(60)
-        self._watch()
 
     def _replace_jobd(self, delay_s: float) -> None:
         """Another daemon: the one that stands by takes over by itself, else one is started."""
@@ -426,9 +415,3 @@ def soft_limit(pid: int, what: str) -> str:
     """As prlimit(1) takes it."""
     lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
     return next(line[26:].split()[0] for line in lines if line.startswith(_LIMITS[what]))
-
-
-def has_standby() -> bool:
-    """Whether this jobd can wait for another one's end."""
-    told = subprocess.run([*_JOBD, "--help"], check=False, capture_output=True, text=True)
-    return "--standby" in told.stdout
