@@ -29,8 +29,10 @@ class ExecutionDesk:
     def __init__(self, pool: RunnerPool) -> None:
         self._pool = pool
 
-    async def stop(self, run_id: int, fence: int, mode: StopMode, grace_ms: int) -> None:
-        self._pool.stop(attempt_id(run_id, fence), mode, grace_ms)
+    async def stop(self, run_id: int, fence: int, mode: StopMode, grace_ms: int) -> str | None:
+        attempt = attempt_id(run_id, fence)
+        self._pool.stop(attempt, mode, grace_ms)
+        return await told.waits_for(self._pool, attempt)
 
     async def look(self) -> None:
         await self._pool.look()

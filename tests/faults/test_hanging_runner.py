@@ -83,7 +83,7 @@ def test_a_stopped_runner_is_told_of_and_when_it_continues_all_is_as_if_nothing_
     status = daemon.client.status()
     took_s = time.monotonic() - began
     quick = [daemon.finished(daemon.run(["/bin/true"])) for _ in range(6)]
-    daemon.client.cancel_run(runs["a"]["id"])
+    cancels = daemon.jobctl("cancel", str(runs["a"]["id"])).stdout
     warning = told(daemon, "has not answered for")
     later = daemon.finished(daemon.run(["/bin/echo", "later"]))
     for name in its:
@@ -103,6 +103,7 @@ def test_a_stopped_runner_is_told_of_and_when_it_continues_all_is_as_if_nothing_
     assert f"it is stopped, kill -CONT {stopped} continues it" in warning
     assert f"to be stopped when it answers: run {runs['a']['id']}" in warning
     assert f"kill -CONT {stopped}" in ready
+    assert "will be stopped: its runner" in cancels
     assert runner_of(daemon, other)["silent_s"] is None
     assert next(one for one in status["runners"] if one["pid"] == stopped)["silent_s"] >= 0.2
     assert later["state"] == "succeeded"

@@ -17,8 +17,10 @@ StopMode = Literal["cancel", "kill"]
 class Execution(Protocol):
     """The part of execution that the API asks."""
 
-    async def stop(self, run_id: int, fence: int, mode: StopMode, grace_ms: int) -> None:
+    async def stop(self, run_id: int, fence: int, mode: StopMode, grace_ms: int) -> str | None:
         """Asks the runner that holds the attempt to stop it: TERM and after the grace KILL, or KILL now.
+
+        A text says why that has to wait: the runner does not answer.
 
         Returns when the request is on its way, not when the command is gone; an attempt nobody holds is no error.
         """

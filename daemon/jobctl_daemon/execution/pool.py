@@ -170,6 +170,16 @@ class RunnerPool:
                 for link in links:
                     await link.word.wait()
 
+    async def heard(self, link: Link) -> bool:
+        """Whether it answers what it was just asked; waits for that only a little, and not for one that is silent."""
+        if link.silent or link.lost:
+            return False
+        link.ping()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK_S):
+                await link.word.wait()
+        return link.word.is_set() and not link.silent
+
     async def interrupt(self) -> None:
         """Has all commands ended: what this daemon runs in goes down. Returns when they are gone, or do not go."""
         if self._outbox:

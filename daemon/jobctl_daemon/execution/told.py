@@ -32,6 +32,16 @@ def without_runner(pool: RunnerPool) -> str | None:
     return None
 
 
+async def waits_for(pool: RunnerPool, attempt: str) -> str | None:
+    """Why what was asked of the runner of an attempt has to wait; None: it has been heard, or nobody holds it."""
+    flight = pool.flights.get(attempt)
+    if flight is None or flight.link is None or await pool.heard(flight.link):
+        return None
+    link = flight.link
+    words = f"its runner (pid {link.pid}) does not answer"
+    return f"{words}: it is stopped, kill -CONT {link.pid} continues it" if is_stopped(link.pid) else words
+
+
 def _row(name: str, link: Link, flights: list[tuple[str, Flight]]) -> dict[str, Any]:
     hello = link.hello
     return {

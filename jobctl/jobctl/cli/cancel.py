@@ -1,6 +1,6 @@
 """`jobctl cancel`: ends runs politely."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,6 +32,15 @@ def verb(
         session,
         found,
         lambda run: client.cancel_run(run["id"], grace_s),
-        lambda run: f"{'cancelled' if run['state'] == 'cancelled' else 'cancelling'} run {run['id']} of {run['job']}",
+        lambda run: waiting(run) or f"{_done(run)} run {run['id']} of {run['job']}",
         "id",
     )
+
+
+def _done(run: dict[str, Any]) -> str:
+    return "cancelled" if run["state"] == "cancelled" else "cancelling"
+
+
+def waiting(run: dict[str, Any]) -> str | None:
+    """The line for a run whose runner has not heard of it yet."""
+    return f"run {run['id']} of {run['job']} will be stopped: {run['waits_for']}" if run.get("waits_for") else None

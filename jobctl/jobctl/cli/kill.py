@@ -2,7 +2,7 @@
 
 import typer
 
-from jobctl.cli.cancel import Runs
+from jobctl.cli.cancel import Runs, waiting
 from jobctl.cli.changing import each
 from jobctl.cli.select import active_runs
 from jobctl.cli.session import Session
@@ -19,6 +19,6 @@ def verb(ctx: typer.Context, runs: Runs) -> None:
         session,
         found,
         lambda run: client.kill_run(run["id"]),
-        lambda run: f"killed run {run['id']} of {run['job']}",
+        lambda run: waiting(run) or f"killed run {run['id']} of {run['job']}",
         "id",
     )
