@@ -92,6 +92,8 @@ async def _one_pass(service: Service, beat: Beat, clock: Clock, health: Health) 
             raise
         _failed(service.name, beat, health, error)
         return None
+    if _is_cancelled():  # the pass has swallowed it: wait_for does, when what it waits for comes at the same moment
+        raise asyncio.CancelledError
     if beat.error is not None:
         after_s = (clock.boot_ms() - (beat.failing_ms or 0)) // 1000
         structlog.get_logger().info("service.recovered", service=service.name, failures=beat.failures, after_s=after_s)

@@ -66,6 +66,28 @@ async def test_a_pass_that_fails_is_tried_again_and_shows_meanwhile() -> None:
     assert health.services["recorder"].beats == 3
 
 
+async def test_a_service_whose_pass_swallows_its_cancellation_ends_all_the_same() -> None:
+    """Else a daemon that stops waits for it for ever."""
+
+    class Deaf(Recorder):
+        async def run_once(self) -> Pass:
+            self.through.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                return Pass()
+            raise AssertionError("nobody sets it")
+
+    service = Deaf([])
+    task = asyncio.ensure_future(drive(service, SystemClock(), Health(SystemClock()), lambda: None))
+    await asyncio.wait_for(service.through.wait(), 10)
+    task.cancel()
+    done, _ = await asyncio.wait([task], timeout=10)
+
+    assert done == {task}
+    assert task.cancelled()
+
+
 async def test_a_wake_between_two_waits_is_not_lost() -> None:
     wake = Wake()
     wake.set()
