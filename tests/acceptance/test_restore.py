@@ -262,6 +262,26 @@ def spoil(path: Path, how: str) -> None:
 
 
 @pytest.mark.case("F099")
+@pytest.mark.case("F099")
+def test_a_damaged_database_is_replaced_and_its_numbers_are_not_given_out_again(
+    daemon: RealDaemon, tmp_path: Path
+) -> None:
+    daemon.add("kept", "true")
+    copy = backed_up(daemon, tmp_path / "copy.db")
+    last = [daemon.finished(daemon.triggered("kept")) for _ in range(3)][-1]
+    daemon.stop()
+    path = database(daemon)
+    damaged = b"\xff" * 8192 + path.read_bytes()[8192:]
+    path.write_bytes(damaged)
+    assert daemon.launch().wait(20) == 9
+    found = restored(daemon, copy)
+    assert (Path(str(found["replaced"])) / "jobctl.db").read_bytes() == damaged
+    daemon.start()
+    run = daemon.finished(daemon.triggered("kept"))
+    assert run["id"] > last["id"]
+    assert run["fence"] > last["fence"]
+
+
 def test_a_copy_of_the_first_schema_is_brought_to_today_before_it_is_put_in_place(
     daemon: RealDaemon, tmp_path: Path
 ) -> None:

@@ -141,6 +141,15 @@ def damage(path: Path) -> None:
     connection.close()
 
 
+async def test_where_there_is_no_room_nothing_is_begun(
+    rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backup, "_SPARE_BYTES", 1 << 60)
+    with pytest.raises(Unavailable, match="no room for a copy"):
+        await rig.store.copy(str(tmp_path / "out"))
+    assert names(tmp_path) == set()
+
+
 async def test_copies_that_a_dead_daemon_left_unfinished_go_with_the_next_start(rig: Rig, tmp_path: Path) -> None:
     await rig.store.close()
     for name in ("copy-x.tmp", "copy-x.tmp-journal"):
@@ -181,6 +190,22 @@ async def test_an_upgrade_of_the_schema_keeps_the_database_as_it_was(tmp_path: P
     assert mark(tmp_path / "jobctl-schema-0001.db") == ("of 1", 1)
     assert mark(path) == ("of 1", len(shipped()))
     assert (tmp_path / "jobctl-schema-0001.db").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_damaged_database_is_not_upgraded(tmp_path: Path) -> None:
+    path = tmp_path / "jobctl.db"
+    of_schema(path, 1)
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA writable_schema = ON")
+    other = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'cursors_parked'").fetchone()[0]
+    connection.execute("UPDATE sqlite_schema SET rootpage = ? WHERE name = 'meta'", (other,))
+    connection.commit()
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(Damaged):
+        await SqliteStore(path).open()
+    assert names(tmp_path) == set()
+    assert path.read_bytes() == before
 
 
 def test_the_newest_two_are_kept(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from jobctl_daemon.store.sqlite import backup
+from jobctl_daemon.store.sqlite.aside import Stop
 
 #: So many are kept, the newest.
 KEPT: Final = 2
@@ -36,7 +37,7 @@ def keep(connection: sqlite3.Connection, database: Path, schema: int) -> Path:
     wanted = path_of(database, schema)
     draft = database.with_name(f"{backup.PREFIX}{wanted.name}{backup.SUFFIX}")
     backup.discard(draft)
-    backup.copy(connection, draft)
+    backup.copy_living(connection, draft, Stop())
     os.rename(draft, wanted)
     for old in kept(database)[:-KEPT]:
         os.unlink(old)

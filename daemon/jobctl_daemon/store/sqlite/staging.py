@@ -7,7 +7,7 @@ from pathlib import Path
 from jobctl.errors import Damaged, VersionMismatch
 from jobctl_daemon.rows import Copied
 from jobctl_daemon.store.sqlite import backup
-from jobctl_daemon.store.sqlite.failures import code_of
+from jobctl_daemon.store.sqlite.failures import code_of, translate
 from jobctl_daemon.store.sqlite.migrate import check, schema_of, shipped
 from jobctl_daemon.store.sqlite.opening import connect_untouching
 
@@ -28,4 +28,4 @@ def stage(source: Path, target: Path) -> Copied:
     except sqlite3.DatabaseError as error:
         if code_of(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             raise Damaged(f"{source} is damaged: {error}", "nothing was changed; name another backup") from error
-        raise
+        raise translate(error) from error
