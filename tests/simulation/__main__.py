@@ -14,7 +14,7 @@ from typing import Final
 from simulation.history import Told, given_of, play, steps_of
 from simulation.shrink import shrunk
 
-STEPS: Final = 150
+STEPS: Final = 110
 #: Seeds that a process plays before it tells of them.
 _PORTION: Final = 5
 #: Failing histories that are printed.

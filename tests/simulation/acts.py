@@ -38,6 +38,19 @@ _SCHEDULES: Final[tuple[dict[str, Any], ...]] = (
 )
 #: How the disk can refuse a write, and how often each is tried.
 _TRAPS: Final = ("full", "broken", "commit full", "commit full", "group full", "group full", "group full", "busy")
+#: Calls of the store behind which somebody is overtaken, and what makes somebody call them.
+_HELD: Final[dict[str, str]] = {
+    "due": "nothing", "expand": "nothing", "pending": "run", "admit": "run", "claim": "run", "started": "run",
+    "too_late": "crowd", "efforts": "command_is_killed", "finish": "command_is_killed", "notices": "command_is_killed",
+    "running": "runner_is_killed", "returned": "runner_is_killed", "unclaim": "starts_are_refused",
+    "resumable": "resume_queue", "unsuspend": "resume", "job": "resume", "cursor": "leave_out", "spec": "edit",
+    "left_out": "edit", "run": "stop", "replay": "replay",
+}  # fmt: skip
+_MEDDLING: Final = (
+    "edit", "edit", "remove", "leave_out", "pause", "pause", "pause_queue", "resume", "resume_queue", "set_queue",
+    "run", "stop", "stop", "retry", "replay", "discard", "command_is_killed", "runner_hangs_up", "runner_is_killed",
+    "result_comes_again",
+)  # fmt: skip
 
 
 class Acts:
@@ -101,7 +114,10 @@ class Acts:
             "priority": rng.choice((0, 0, -5, 5)),
             "notify": rng.choice(([], [], ["exec:tell quick works"])),
         }
-        return {name: value for name, value in drawn.items() if rng.random() < share}
+        chosen = {name: value for name, value in drawn.items() if rng.random() < share}
+        if chosen.get("overlap") != "queue":
+            chosen.pop("overlap_queue", None)  # nothing waits
+        return chosen
 
     def add(self, rng: random.Random) -> str:
         count = len(self.world.look.execute(_JOBS).fetchall())
@@ -305,6 +321,33 @@ class Acts:
         process.stopped = True
         return f"daemon {process.number} is stopped, and daemon {self.world.start_daemon().number} takes over"
 
+    def somebody_is_overtaken(self, rng: random.Random) -> str:
+        """A service, or a request, waits behind a call of the store, and meanwhile others do something; then it goes
+        on, or its daemon dies there."""
+        world, name, dies = self.world, rng.choice(list(_HELD)), rng.random() < 0.2
+        doings = [rng.choice(_MEDDLING) for _ in range(rng.randint(1, 3))]
+        world.hold = name
+        begins = getattr(self, _HELD[name])(rng)
+        for _ in range(4):
+            world.rest()
+            wait_ms = world.wait_ms()
+            if world.holds_somebody or wait_ms is None or wait_ms > HOUR:
+                break
+            world.tick(wait_ms)
+        if not world.holds_somebody:
+            world.hold = None
+            return "nothing there"
+        world.count("services overtaken")
+        words = [begins]
+        for does in doings:
+            words.append(getattr(self, does)(rng))
+            world.rest()
+        if dies and world.daemon is not None:
+            words.append("the daemon is killed")
+            world.kill_daemon(world.daemon)
+        world.let_go()
+        return f"behind {name}: {' · '.join(words)}"
+
     # ── runners ──────────────────────────────────────────────
     def _runner(self, rng: random.Random, *, stopped: bool | None = None) -> Any:
         return self._one(rng, [one for one in self.world.runners.values() if stopped in (None, one.stopped)])
@@ -429,7 +472,7 @@ WEIGHTS: Final[dict[str, int]] = {
     "set_queue": 2, "run": 8, "command": 4, "crowd": 6, "stop": 4, "retry": 4, "replay": 4, "discard": 1, "again": 3,
     "command_is_killed": 2, "nothing": 12,
     "daemon_starts": 8, "daemon_is_killed": 6, "daemon_is_told_to_end": 2, "daemon_is_stopped": 2,
-    "stopped_goes_on": 5, "daemon_is_overtaken": 1,
+    "stopped_goes_on": 5, "daemon_is_overtaken": 1, "somebody_is_overtaken": 9,
     "runner_is_killed": 4, "runner_is_stopped": 2, "runner_goes_on": 4, "runner_hangs_up": 2, "result_comes_again": 2,
     "starts_are_refused": 2, "runners_cannot_start": 1,
     "write_fails": 8, "read_fails": 2, "answer_is_lost": 4, "disk_fills": 2, "disk_has_room": 4,

@@ -77,7 +77,8 @@ def steps_of(seed: int, count: int) -> list[Step]:
     if rng.random() < 0.6:  # a clock that is set makes other laws weaker
         weights["clock_is_set"] = 0
     acts = rng.choices(list(weights), list(weights.values()), k=count)
-    acts[: min(4, count)] = ["daemon_starts", "add", "add", "add"][:count]
+    beginning = ["daemon_starts", *["add"] * 5]
+    acts[: min(len(beginning), count)] = beginning[:count]
     for place in range(FAULTS_LEAST - sum(act in FAULTS for act in acts)):
         acts[-1 - place] = FAULTS[place * 5 % len(FAULTS)]
     return [Step(act, rng.getrandbits(48)) for act in acts]
@@ -146,8 +147,10 @@ class History:
         self._pass_time(rng)
         if world.daemon is None and rng.random() < 0.5:
             world.say(f"daemon {world.start_daemon().number} starts")
-            world.rest()
+            world.pass_time(rng.choice((0, 200)))
         words: str = getattr(self._acts, step.act)(random.Random(step.salt + 2))
+        if step.act == "daemon_starts" and rng.random() < 0.7:
+            world.pass_time(200)
         world.rest(rng.choice((0, 3, 10, 30, 60, None, None, None)))
         self._laws.check()
         return words

@@ -4,6 +4,7 @@ One thing happens after the other. `do_something` lets one of all that could go 
 `pass_time` moves the clock from instant to instant and lets everything come to rest at each of them.
 """
 
+import asyncio
 import fcntl
 import itertools
 import os
@@ -103,6 +104,9 @@ class World:
         """Errors of the next starts, last first."""
         self.unanswered: int | None = None
         """After how many more calls of the store an answer is lost."""
+        self.hold: str | None = None
+        """The call of the store behind which the next one to make it has to wait."""
+        self._held: list[asyncio.Future[None]] = []
         self.no_runner = False
         """Runners cannot be started."""
         self.back_ms = 0
@@ -304,6 +308,25 @@ class World:
         self.say(f"the answer of {name} is lost")
         return True
 
+    # ── one thing in the middle of another ──────────────────────────────────────────────
+    @property
+    def holds_somebody(self) -> bool:
+        return bool(self._held)
+
+    async def wait_for_others(self) -> None:
+        """Somebody has read, or written, and is overtaken before it goes on."""
+        self.hold = None
+        self._held.append(asyncio.get_running_loop().create_future())
+        await self._held[-1]
+
+    def let_go(self) -> None:
+        """Who was held goes on."""
+        self.hold = None
+        for future in self._held:
+            if not future.get_loop().is_closed():
+                future.get_loop().call_soon(_done, future)
+        self._held.clear()
+
     # ── requests ──────────────────────────────────────────────
     def ask(
         self, words: str, method: str, path: str, body: Any = None, key: str | None = None, caller: Caller | None = None
@@ -467,6 +490,11 @@ class World:
             self.records.clear()
         self.boots += 1
         self.clock.reboot(off_ms)
+
+
+def _done(future: "asyncio.Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 def _facts(facts: dict[str, Any]) -> str:
