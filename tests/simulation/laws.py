@@ -56,7 +56,8 @@ _MEANT: Final = """
 #: Of an attempt that runs, or was the last; in between a retry has another one.
 _DUE: Final = """
     SELECT due_ms FROM runs WHERE id = :run_id AND fence = :fence AND state = 'running'
-    UNION ALL SELECT due_ms FROM history WHERE id = :run_id AND fence = :fence"""
+    UNION ALL
+    SELECT due_ms FROM history WHERE id = :run_id AND fence = :fence AND (state = 'succeeded' OR state = 'failed')"""
 _FINISHED: Final = "SELECT id, state, fence, attempt, exit_code FROM history"
 #: Kinds of occurrences that an expansion makes.
 _EXPANDED: Final = ("s:", "r:", "g:", "boot:", "start:")
