@@ -559,6 +559,8 @@ class Unfinished(Row, frozen=True):
     fence: int
     due_ms: int
     waits: int
+    letter: bool
+    """It becomes a dead letter when it fails for good, or was one."""
 
 
 class Broken(Row, frozen=True):

@@ -123,6 +123,9 @@ async def test_the_past_of_a_whole_store(rig: Rig, catch_up: bool) -> None:
     waits = await rig.add(spec("waits", retries=3, on_failure=OnFailure.DEAD))
     (retried,) = await rig.claimed(waits.id, T0)
     await rig.retrying(retried, T0 + MINUTE)
+    record = await rig.add(spec("record", retries=3, on_failure=OnFailure.RECORD))
+    (dropped,) = await rig.claimed(record.id, T0)
+    await rig.retrying(dropped, T0 + MINUTE)
     runs = await rig.add(spec("runs", on_failure=OnFailure.DEAD))
     (lost,) = await rig.claimed(runs.id, T0)
     follows = await rig.add(spec("held"))
@@ -141,6 +144,8 @@ async def test_the_past_of_a_whole_store(rig: Rig, catch_up: bool) -> None:
         assert (facts["buried"], facts["skipped"], facts["lost"]) == (0, 0, 1)
         return
     assert states == ["dead", "dead", "skipped", "scheduled"]
+    ended = await rig.store.run(ADA, dropped.run_id)
+    assert (ended.state, ended.reason, facts["cancelled"]) == ("cancelled", facts_words(facts), 1)
     assert past == [(10, SkipReason.RESTORED)]
     assert (facts["buried"], facts["skipped"], facts["lost"]) == (1, 2, 1)
     assert [run.state for run in await rig.runs() if run.state in ("ready", "running")] == []
@@ -148,3 +153,8 @@ async def test_the_past_of_a_whole_store(rig: Rig, catch_up: bool) -> None:
     assert rig.events[-1].kind == "daemon.restored"
     again = await settle_past(rig.store, [NOBODY], [], "n", T0, now_ms, catch_up=False)
     assert (again["lost"], again["buried"], again["skipped"], again["jobs_moved"]) == (0, 0, 0, 0)
+
+
+def facts_words(facts: dict[str, object]) -> str:
+    """What the rows of a restore say."""
+    return f"restored from a copy of {facts['copy_of']}: what became of it until {facts['at']} is unknown"

@@ -28,6 +28,8 @@ class Fate(StrEnum):
     """It ran then, and no runner knows it."""
     BURIED = "buried"
     """It had begun, and waited."""
+    DROPPED = "dropped"
+    """The same, of a job that keeps no dead letters."""
     SKIPPED = "skipped"
 
 
@@ -42,7 +44,9 @@ def fate(run: Unfinished, held: Container[str], now_ms: int, *, catch_up: bool) 
         return Fate.KEPT if attempt_id(run.run_id, run.fence) in held else Fate.LOST
     if catch_up or (run.due_ms > now_ms and not run.waits):
         return Fate.KEPT
-    return Fate.BURIED if run.attempt else Fate.SKIPPED
+    if not run.attempt:
+        return Fate.SKIPPED
+    return Fate.BURIED if run.letter else Fate.DROPPED
 
 
 def lost(run: Unfinished, effort: Effort, reason: str, now_ms: int) -> Finish:

@@ -37,7 +37,7 @@ async def settle_past(
     ours = frozenset((*taken.known, *taken.taken))
     reason = restored.words(taken_ms, now_ms)
     lost = await _lose(store, ours, reason, now_ms, catch_up=catch_up)
-    buried, skipped = await _end(store, ours, reason, now_ms, catch_up=catch_up)
+    buried, skipped, dropped = await _end(store, ours, reason, now_ms, catch_up=catch_up)
     moved, unknown = await _move(store, taken_ms, now_ms, catch_up=catch_up)
     facts: dict[str, object] = {
         "at": rfc3339(now_ms),
@@ -49,6 +49,7 @@ async def settle_past(
         "lost": lost,
         "buried": buried,
         "skipped": skipped,
+        "cancelled": dropped,
         "taken_over": list(taken.taken),
         "left_alone": list(taken.unknown),
     }
@@ -72,17 +73,20 @@ async def _lose(store: Store, held: frozenset[str], reason: str, now_ms: int, *,
     return len(runs)
 
 
-async def _end(store: Store, held: frozenset[str], reason: str, now_ms: int, *, catch_up: bool) -> tuple[int, int]:
+async def _end(store: Store, held: frozenset[str], reason: str, now_ms: int, *, catch_up: bool) -> tuple[int, int, int]:
     """An end may set others free that are past as well: until there is none left."""
-    buried = skipped = 0
+    buried = skipped = dropped = 0
     while True:
         fates = [(run.run_id, _fate(run, held, now_ms, catch_up)) async for run in _runs(store)]
         dead = [run_id for run_id, found in fates if found is Fate.BURIED]
         gone = [run_id for run_id, found in fates if found is Fate.SKIPPED]
-        if not dead and not gone:
-            return buried, skipped
+        left = [run_id for run_id, found in fates if found is Fate.DROPPED]
+        if not dead and not gone and not left:
+            return buried, skipped, dropped
         for at in range(0, len(dead), BATCH):
             buried += await store.bury(dead[at : at + BATCH], reason, now_ms)
+        for at in range(0, len(left), BATCH):
+            dropped += await store.drop(left[at : at + BATCH], reason, now_ms)
         for at in range(0, len(gone), BATCH):
             answers = [Admission(run_id, SkipReason.RESTORED, reason) for run_id in gone[at : at + BATCH]]
             skipped += (await store.admit(answers, now_ms)).moved

@@ -121,6 +121,10 @@ class Store(Protocol):
         """What waits for a retry or its turn in a replay becomes a dead letter; returns how many."""
         ...
 
+    async def drop(self, run_ids: Sequence[int], reason: str, now_ms: int) -> int:
+        """What waits for a retry, of a job that keeps no dead letters, is cancelled; returns how many."""
+        ...
+
     async def cursors(self, after: int, limit: int) -> list[DueJob]:
         """Live jobs with a cursor that can be expanded, by id, after an id."""
         ...

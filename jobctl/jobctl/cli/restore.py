@@ -70,13 +70,16 @@ def _tell(session: Session, found: dict[str, Any]) -> None:
         render.fact("replaced", f"kept in {found['replaced']}", 12)
     if found["jobs_moved"]:
         unknown = _count(found["occurrences_unknown"], "occurrence")
-        words = (
-            " that did not run" if found["catch_up"] else " of which nobody knows whether they ran"
-        )
+        words = " that did not run" if found["catch_up"] else " of which nobody knows whether they ran"
         render.fact("past", f"{_count(found['jobs_moved'], 'job')}, {unknown}{words}: jobctl why JOB", 12)
     ended = [
         f"{found[name]} {words}"
-        for name, words in (("lost", "lost"), ("buried", "to the dead letters"), ("skipped", "skipped"))
+        for name, words in (
+            ("lost", "lost"),
+            ("buried", "to the dead letters"),
+            ("skipped", "skipped"),
+            ("cancelled", "cancelled"),
+        )
         if found[name]
     ]
     if ended:

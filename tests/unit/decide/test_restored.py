@@ -26,8 +26,10 @@ def moved(wanted: DueJob, *, catch_up: bool = False):  # type: ignore[no-untyped
     return move(wanted, schedule_of(wanted.schedule), T0, NOW, catch_up=catch_up)
 
 
-def run(state: str = "ready", attempt: int = 0, due_ms: int = T0, waits: int = 0) -> Unfinished:
-    return Unfinished(run_id=7, job_id=1, state=state, attempt=attempt, fence=9, due_ms=due_ms, waits=waits)
+def run(state: str = "ready", attempt: int = 0, due_ms: int = T0, waits: int = 0, *, letter: bool = True) -> Unfinished:
+    return Unfinished(
+        run_id=7, job_id=1, state=state, attempt=attempt, fence=9, due_ms=due_ms, waits=waits, letter=letter
+    )
 
 
 def test_a_cursor_goes_to_now_and_one_row_says_what_is_unknown() -> None:
@@ -79,6 +81,7 @@ def test_a_single_instant_that_is_past_may_have_run() -> None:
     (run("running", attempt=1), Fate.LOST, Fate.LOST),
     (run("ready", attempt=0), Fate.SKIPPED, Fate.KEPT),
     (run("ready", attempt=2), Fate.BURIED, Fate.KEPT),
+        (run("ready", attempt=2, letter=False), Fate.DROPPED, Fate.KEPT),
     (run("scheduled", attempt=0), Fate.SKIPPED, Fate.KEPT),
     (run("scheduled", attempt=3, due_ms=NOW + 1, waits=2), Fate.BURIED, Fate.KEPT),
     (run("ready", attempt=1, due_ms=NOW + 1), Fate.KEPT, Fate.KEPT),

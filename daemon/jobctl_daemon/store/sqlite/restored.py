@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from jobctl.states import FailureClass, RunState, Trigger
+from jobctl.states import FailureClass, OnFailure, RunState, Trigger
 from jobctl_daemon.rows import DueJob, Finish, HeldAttempt, Life, Resumption, TakenOver, Unfinished
-from jobctl_daemon.store.sqlite import dead, due, events, expand, finish, ledger, meta, one_shots
-from jobctl_daemon.store.sqlite.columns import text
+from jobctl_daemon.store.sqlite import dead, due, events, expand, finish, ledger, meta, one_shots, retire
+from jobctl_daemon.store.sqlite.columns import policies, text
 from jobctl_daemon.store.sqlite.opening import connect_untouching
 from jobctl_daemon.store.sqlite.statements import load
 
@@ -215,8 +215,17 @@ def unfinished(connection: sqlite3.Connection, after: int, limit: int) -> list[U
     """Runs that have not ended, by id, after an id."""
     rows = connection.execute(SQL.unfinished, {"after": after, "limit": limit})
     return [
-        Unfinished(run_id=run_id, job_id=job_id, state=state, attempt=attempt, fence=fence, due_ms=due_ms, waits=waits)
-        for run_id, job_id, state, attempt, fence, due_ms, waits in rows
+        Unfinished(
+            run_id=run_id,
+            job_id=job_id,
+            state=state,
+            attempt=attempt,
+            fence=fence,
+            due_ms=due_ms,
+            waits=waits,
+            letter=replays > 0 or policies(rules).on_failure is OnFailure.DEAD,
+        )
+        for run_id, job_id, state, attempt, fence, due_ms, waits, replays, rules in rows
     ]
 
 
@@ -236,6 +245,12 @@ def bury(connection: sqlite3.Connection, run_ids: Iterable[int], reason: str, no
     for job_id in {row[1] for row in buried}:
         dead.make_room(connection, job_id, now_ms)
     return len(buried)
+
+
+def drop(connection: sqlite3.Connection, run_ids: Iterable[int], reason: str, now_ms: int) -> int:
+    """What waited for a retry of a job that keeps no dead letters is cancelled; returns how many."""
+    end = retire.End(RunState.CANCELLED, RunState.CANCELLED.value, reason, None)
+    return retire.unstarted(connection, dict.fromkeys(run_ids, end), now_ms)
 
 
 def cursors(connection: sqlite3.Connection, after: int, limit: int) -> list[DueJob]:

@@ -21,8 +21,9 @@ SELECT :name, :seq WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 
 
 -- name: unfinished
 -- What has not ended, by id, after an id.
-SELECT id, job_id, state, attempt, fence, due_ms, waits FROM runs
-WHERE id > :after AND state <> 'dead' ORDER BY id LIMIT :limit;
+SELECT r.id, r.job_id, r.state, r.attempt, r.fence, r.due_ms, r.waits, r.replays, j.policies
+FROM runs r JOIN jobs j ON j.id = r.job_id
+WHERE r.id > :after AND r.state <> 'dead' ORDER BY r.id LIMIT :limit;
 
 -- name: cursors
 -- Live jobs with a schedule that can be expanded, by id, after an id.

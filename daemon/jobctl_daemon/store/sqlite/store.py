@@ -210,6 +210,9 @@ class SqliteStore:
     async def bury(self, run_ids: Sequence[int], reason: str, now_ms: int) -> int:
         return await self._writer.submit(lambda con: restored.bury(con, run_ids, reason, now_ms))
 
+    async def drop(self, run_ids: Sequence[int], reason: str, now_ms: int) -> int:
+        return await self._writer.submit(lambda con: restored.drop(con, run_ids, reason, now_ms))
+
     async def cursors(self, after: int, limit: int) -> list[DueJob]:
         return await self._read(lambda con: restored.cursors(con, after, limit))
 
