@@ -65,6 +65,7 @@ def _daemon(services: Services, now_ms: int) -> dict[str, Any]:
         "socket": places.socket,
         "state_dir": places.state_dir,
         "database_bytes": _database_bytes(places.database),
+        "engine": dict(zip(("name", "note"), services.store.engine(), strict=True)),
         "slots": services.settings.slots,
     }
 
