@@ -4,11 +4,13 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from jobctl.errors import InternalError, Unavailable
+from jobctl.errors import DaemonError, Damaged, InternalError, Unavailable
+from jobctl_daemon.store.sqlite import SqliteStore
 from jobctl_daemon.store.sqlite import writer as writer_module
 from jobctl_daemon.store.sqlite.migrate import migrate, shipped
 from jobctl_daemon.store.sqlite.opening import connect_reader, connect_writer, create_private
@@ -238,3 +240,86 @@ async def test_an_idle_writer_touches_nothing(traced: Traced) -> None:
         await asyncio.wait([asyncio.get_running_loop().run_in_executor(None, int)])
     assert traced.statements == before
     assert {path: path.stat().st_mtime_ns for path in traced.path.parent.iterdir()} == files
+
+
+async def test_when_another_program_holds_the_file_all_that_wait_are_told_at_once(
+    traced: Traced, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each alone would wait for it as long as the first: with 256 of them for 21 minutes."""
+    await traced.writer.submit(lambda connection: connection.execute("PRAGMA busy_timeout = 300").fetchone())
+    held = Held()
+    with closing(sqlite3.connect(traced.path, isolation_level=None)) as other:
+        async with asyncio.TaskGroup() as tasks:
+            first = tasks.create_task(traced.writer.submit(held))
+            await held.running()
+            gathered = asyncio.gather(
+                *(traced.writer.submit(note(str(number))) for number in range(100)), return_exceptions=True
+            )
+            await asyncio.wait([gathered], timeout=0)
+            held.go.set()
+            await first
+            other.execute("BEGIN IMMEDIATE")
+            began = asyncio.get_running_loop().time()
+            late = asyncio.gather(
+                *(traced.writer.submit(note(f"late-{number}")) for number in range(100)), return_exceptions=True
+            )
+            await gathered
+            results = await late
+            took_s = asyncio.get_running_loop().time() - began
+            other.execute("ROLLBACK")
+    assert took_s < 10
+    refused = [result for result in results if isinstance(result, Unavailable)]
+    assert refused
+    assert all(error.details == {"why": "locked"} for error in refused)
+    assert await traced.writer.submit(note("after")) == "after"
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (sqlite3.SQLITE_FULL, "full"),
+        (sqlite3.SQLITE_READONLY, "read_only"),
+        (sqlite3.SQLITE_BUSY, "locked"),
+        (sqlite3.SQLITE_CORRUPT, "damaged"),
+        (sqlite3.SQLITE_NOTADB, "damaged"),
+        (sqlite3.SQLITE_IOERR, "io"),
+        (sqlite3.SQLITE_CANTOPEN, "io"),
+    ],
+)
+async def test_each_kind_of_trouble_has_its_words_and_they_do_not_change(traced: Traced, code: int, kind: str) -> None:
+    def fail(connection: sqlite3.Connection) -> None:
+        error = sqlite3.OperationalError("something")
+        error.sqlite_errorcode = code
+        raise error
+
+    said = []
+    for _ in range(2):
+        with pytest.raises(DaemonError) as caught:
+            await traced.writer.submit(fail)
+        said.append((caught.value.message, caught.value.hint, caught.value.details["why"]))
+    assert said[0] == said[1]
+    assert said[0][2] == kind
+    assert said[0][1]
+    assert isinstance(caught.value, Damaged) == (kind == "damaged")
+
+
+async def test_damage_is_told_once_to_whoever_looks_after_it(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "jobctl.db")
+    found: list[Damaged] = []
+    store.watch(lambda: None, found.append)
+    await store.open()
+
+    def fail(connection: sqlite3.Connection) -> None:
+        error = sqlite3.DatabaseError("database disk image is malformed")
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
+
+    for _ in range(2):
+        with pytest.raises(Damaged):
+            await store._read(fail)
+        with pytest.raises(Damaged):
+            await store._writer.submit(fail)
+    await store.close()
+    assert len(found) == 1
+    assert str(tmp_path / "jobctl.db") in found[0].message
+    assert "jobctl restore" in found[0].hint
