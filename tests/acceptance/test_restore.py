@@ -124,8 +124,7 @@ def test_after_a_kill_the_copy_takes_the_place_and_no_log_of_the_old_one_is_repl
     assert daemon.client.status()["last_event"] > 0
 
 
-@pytest.mark.parametrize("running", [True, False])
-def test_it_runs_nothing_of_the_past_and_says_so_of_each_job(daemon: RealDaemon, tmp_path: Path, running: bool) -> None:
+def test_it_runs_nothing_of_the_past_and_says_so_of_each_job(daemon: RealDaemon, tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     daemon.add("often", f"echo $JOBCTL_RUN_KEY >> {marks}", **EVERY)
     daemon.until(lambda: daemon.runs_of("often", state="succeeded"))
