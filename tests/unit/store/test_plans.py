@@ -205,7 +205,7 @@ HOT = {
     "unended of a job": (admit.SQL.unended, (1, 5), ["COVERING INDEX runs_job"]),
     "ad-hoc jobs": (tidy.SQL.adhoc_before, (9, 5), ["USING INTEGER PRIMARY KEY"]),
     "ad-hoc jobs forward": (tidy.SQL.adhoc_jobs, (0, 9, 5), ["USING INTEGER PRIMARY KEY"]),
-    "runs of a job": (tidy.SQL.of_job, (1, 5), ["COVERING INDEX history_job"]),
+    "finished runs of a job": (tidy.SQL.of_job, (1, 5), ["COVERING INDEX history_job"]),
     "length of a ledger": (tidy.SQL.ledger_last_kept, (1, 5), ["COVERING INDEX occurrences_job"]),
     "surplus of a ledger": (tidy.SQL.ledger_surplus, (1, 5, 5), ["occurrences_job"]),
     "old requests": (tidy.SQL.old_requests, (0, 5), ["requests_at"]),
