@@ -109,6 +109,7 @@ class HealthDesk:
         stalled = [f"{name} {words}" for name, words in self.stalled().items()]
         trouble = self.room.look() if self.room is not None else None
         short = [] if trouble is None else [f"{trouble.message}: {trouble.hint}"]
+        self._pool.ask()  # who asks for health wants to hear, the next time at least, of a runner that hangs
         silent = told.troubles(self._pool)
         unstartable = told.without_runner(self._pool)
         return HealthReport(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from jobctl.client.transport import Request, UnixTransport
 from kit.daemon import Json, RealDaemon, kill, real_daemon
 from kit.gate import Gates
 
@@ -311,3 +312,20 @@ def test_an_exec_that_does_not_come_back_is_ended_and_recorded(
     assert (attempt["exit_code"], attempt["signal"]) == (None, None)
     assert [run["state"] for run in later] == ["succeeded"] * 4
     assert [daemon.finished(one)["exit_code"] for one in beside] == [4, 4]
+
+
+def test_who_asks_for_health_only_has_a_stopped_runner_noticed(daemon: RealDaemon) -> None:
+    """No command is due of it, and nobody looks at the status: the daemon asks because it is asked."""
+    stopped, _ = daemon.runners()
+    stop(stopped)
+    ready = Request("GET", "/v1/health/ready")
+    answers = []
+    end = time.monotonic() + SILENCE_S
+    while f"pid={stopped}" not in daemon.log() and time.monotonic() < end:
+        response = UnixTransport(daemon.socket)(ready)
+        response.read()
+        answers.append(response.status)
+        time.sleep(0.5)
+
+    assert "runner.silent" in daemon.log()
+    assert set(answers) == {200}

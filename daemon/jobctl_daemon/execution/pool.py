@@ -160,11 +160,16 @@ class RunnerPool:
             os.close(descriptor)
         self._watched.clear()
 
-    async def look(self) -> None:
-        """Asks every runner for a sign of life; returns soon, also when one gives none."""
+    def ask(self) -> list[Link]:
+        """Asks for a sign of life and waits for none; those that were asked. Who stays silent is known in time."""
         links = [link for link in self.links.values() if not link.silent]
         for link in links:
             link.ping()
+        return links
+
+    async def look(self) -> None:
+        """Asks every runner for a sign of life; returns soon, also when one gives none."""
+        links = self.ask()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LOOK_S):
                 for link in links:

@@ -56,7 +56,7 @@ class Rescue:
         async with self._pool.handing_over:
             claimed = await self._store.running()
             if self._pool.losses != losses:
-                return Pass(again=True)  # what is held is known only when no runner went meanwhile
+                return Pass()  # what is held is known only when no runner went meanwhile; that one's loss wakes us
             complete = looked and not self._pool.unheard()
             plan = adoption.plan(claimed, self._pool.held(), self._boot_id, complete=complete)
             self._pool.unjudged = len(plan.unjudged) + len(plan.unclaimed) + len(plan.lost)
