@@ -84,7 +84,7 @@ def test_no_slot_is_lost_whatever_ends_and_whoever_is_killed(daemon: RealDaemon,
     assert most <= SLOTS
     assert held <= SLOTS
     assert classes.keys() <= {None, "exit_code", "signal", "spawn_error", "timed_out", "cancelled"}
-    assert classes["cancelled"]
+    assert any(run["state"] == "cancelled" for run in ended)
     assert sum(classes.values()) == ROUNDS * EACH
     assert (before["running"], before["ready"], before["scheduled"]) == (0, 0, 0)
     assert (status["running"], status["ready"] + status["scheduled"]) == (SLOTS, 1)
