@@ -83,7 +83,7 @@ class Daemon:
         self._broken: Damaged | None = None
         self._logs = LogFiles(setup.places.runs_dir)
         self._pool = RunnerPool(setup.clock, self._reported, self._runner_lost)
-        self._losses = Losses(setup.clock)
+        self._losses = Losses(setup.clock, lambda: self._rescue.wake.set())
         self._runners = Runners(self._pool, setup.places.state_dir, build_id(), setup.settings.runners)
         self._supervisor = Supervisor.of(os.environ, os.getpid())
         self._api_settings = ApiSettings(setup.settings.slots, connections=connections_possible())
@@ -251,8 +251,7 @@ class Daemon:
 
     def _runner_lost(self) -> None:
         if not self._stop.is_set():
-            delay_s = self._losses.delay_ms() / 1000
-            asyncio.get_running_loop().call_later(delay_s, self._rescue.wake.set)
+            self._losses.one_more()
 
     def _wake_everybody(self) -> None:
         self._dispatch.due()

@@ -20,8 +20,10 @@ from jobctl_daemon.wake import Alarm, Wake
 
 _RETRY_MS_MIN = 100
 _RETRY_MS_MAX = 5_000
-#: A pass that wants another one at once, though it did nothing, gets a turn for the others and then waits, ever longer.
+#: A pass that wants another one at once, though it did nothing, may be looking through much that is of no concern, page
+#: by page. Or it is a fault, and then so many turns are enough to see it; the waits after them leave the host in peace.
 _IDLE_TURNS = 10
+_IDLE_MS_MAX = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def _turn_s(idle: int) -> float:
     """No wait at all while something gets done."""
     if idle <= _IDLE_TURNS:
         return 0
-    return min(_RETRY_MS_MIN << min(idle - _IDLE_TURNS - 1, 10), _RETRY_MS_MAX) / 1000
+    return min(1 << min(idle - _IDLE_TURNS - 1, 10), _IDLE_MS_MAX) / 1000
 
 
 async def _one_pass(service: Service, beat: Beat, clock: Clock, health: Health) -> Pass | None:
