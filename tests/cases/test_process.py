@@ -114,7 +114,7 @@ def test_a_survivor_holds_neither_lock_nor_socket_nor_database(daemon: RealDaemo
     assert sorted(re.findall(rb" (\d+) -> (?!/proc/)", listing)) == [b"0", b"1", b"2"]
     assert not [name for name in open_files if "jobctl.db" in name or ".lock" in name or "socket" in name]
     assert (state, daemon.finished(survivor)["state"]) == ("running", "succeeded")
-    assert took < 3
+    assert took < 10  # as long as the survivor lives, if it held anything
 
 
 @pytest.mark.case("F012")
