@@ -20,7 +20,7 @@ from jobctl_daemon.store import Store
 from jobctl_daemon.synchronised import synchronised
 
 #: So long a caller of `health/ready` waits; under two seconds with all that is around it.
-_TRY_S: Final = 1.8
+_TRY_S: Final = 1.6
 
 
 class ExecutionDesk:

@@ -1,6 +1,6 @@
 """Waiting for the daemon's lock: everything is loaded and checked, and the moment its holder is gone it is ours.
 
-Nobody polls. A thread sleeps in flock(2) until the kernel hands it the lock; the process sleeps until that, or a signal.
+Nobody polls. A thread sleeps in flock(2) until the kernel hands it the lock; the process sleeps until then or a signal.
 """
 
 import os
