@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -358,6 +359,31 @@ def test_a_reader_that_never_ends_is_named_and_the_log_shrinks_by_itself_when_it
     assert after[1] == before[1]
     assert after[0] - before[0] <= 1
     assert daemon.log().count("log.blocked") == 1
+
+
+def test_our_own_clients_never_keep_the_log_from_being_emptied(daemon: RealDaemon) -> None:
+    """Five of them follow events, runs and a log, and read nothing of it: as if they were stopped."""
+    log = Path(f"{database(daemon)}-wal")
+    gates = Gates(daemon.home / "gates")
+    run = daemon.until_says(daemon.run(gates.command("a")), b"begin")
+    drafts: list[Json] = [{"target": {"shell": "true"}, "note": "x" * 900} for _ in range(500)]
+    largest = written = 0
+    with contextlib.ExitStack() as silent:
+        paths = ("/v1/events?follow=1&snapshot=1", "/v1/events?follow=1&after=0", "/v1/runs?limit=1000",
+                 f"/v1/runs/{run['id']}/log?follow=1", f"/v1/runs/{run['id']}?wait=60")  # fmt: skip
+        for path in paths:
+            caller = silent.enter_context(socket.socket(socket.AF_UNIX))
+            caller.connect(daemon.socket)
+            caller.sendall(f"GET {path} HTTP/1.1\r\nHost: jobd\r\n\r\n".encode())
+        while written < 40 << 20:
+            before = log.stat().st_size
+            daemon.client.import_jobs([{**draft, "name": f"job-{written}-{at}"} for at, draft in enumerate(drafts)])
+            after = log.stat().st_size
+            written += after - before if after > before else after
+            largest = max(largest, after)
+        gates.open("a")
+    assert largest < 24 << 20
+    assert not warnings(daemon)
 
 
 def jiffies(pid: int) -> int:
