@@ -35,6 +35,8 @@ class Room:
         self.changed: Callable[[], None] = _nothing
         self.trouble: Trouble | None = None
         """As of the last look."""
+        self.waiting = False
+        """Somebody was told to wait, and nobody has woken him since."""
         self._opened: tuple[int, int] | None = None
         self._refused = False
         self._lock = threading.Lock()
@@ -85,8 +87,10 @@ class Room:
         return self.trouble
 
     def held(self) -> bool:
-        """Whether new work must wait."""
-        return self.look() is not None
+        """Whether new work must wait. Who is told so is to be woken when there is room."""
+        short = self.look() is not None
+        self.waiting = self.waiting or short
+        return short
 
     def must_have(self) -> None:
         """Raises `Unavailable` that says what is full, how much is left, and what to do."""

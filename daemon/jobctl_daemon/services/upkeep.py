@@ -73,8 +73,9 @@ class Upkeep:
             self._short = True
             return SHORT_MS
         if self._short:
-            self._short = False
             log.info("disk.recovered", free=self._room.seen().free)
+        if self._short or self._room.waiting:  # a trouble may come and go between two looks of this one
+            self._short = self._room.waiting = False
             self._on_room()
         if whole:
             self._health.warnings.pop("reserve", None)

@@ -77,6 +77,17 @@ async def test_while_the_disk_is_short_it_looks_again_and_tells_once_when_it_is_
     assert scene.recovered == 1
 
 
+async def test_who_was_held_for_a_moment_is_woken_although_nobody_saw_the_disk_short(scene: Scene) -> None:
+    await scene.wants_ms()
+    scene.room.refused()
+    assert scene.room.held()
+
+    assert await scene.wants_ms() is None
+    assert scene.recovered == 1
+    await scene.wants_ms()
+    assert scene.recovered == 1
+
+
 async def test_a_reserve_that_was_spent_is_made_again(scene: Scene) -> None:
     await scene.wants_ms()
     scene.room.spend()
