@@ -95,7 +95,7 @@ def _kept(columns: Sequence[Column], texts: Sequence[Sequence[str]], room: int) 
 def _widths(
     columns: Sequence[Column], texts: Sequence[Sequence[str]], shown: list[int], room: int | None
 ) -> dict[int, int]:
-    """Natural widths; where they do not fit, the widest shrinkable column gives first, and at last the widest of all."""
+    """Natural widths; where they do not fit, the widest shrinkable column gives first, at last the widest of all."""
     sizes = {index: _natural(columns, texts, index) for index in shown}
     over = 0 if room is None else sum(sizes.values()) + len(GAP) * (len(shown) - 1) - room
     while over > 0:
