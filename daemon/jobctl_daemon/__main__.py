@@ -118,10 +118,11 @@ def _run(
     uid: int,
     on_ready: Callable[[], None],
 ) -> int:
+    # First of all: who is turned away now is told who holds the lock.
+    holder.name_holder(held, places.lock_file, Holder(os.getpid(), _CLOCK.now_ms(), __version__, places.socket))
     # Imported late: a second daemon, a bad setting and --version need none of it.
     from jobctl_daemon.app import Daemon, Setup
 
-    holder.name_holder(held, places.lock_file, Holder(os.getpid(), _CLOCK.now_ms(), __version__, places.socket))
     turns = Turns(_CLOCK, _blocked)
 
     async def run() -> None:
