@@ -173,7 +173,7 @@ class History:
         world.calm()
         for process in [process for process in world.processes if process is not world.daemon]:
             world.kill_daemon(process)
-        while world.daemon is None or not world.daemon.ready:
+        while world.daemon is None or not world.daemon.ready or world.daemon.ending:
             if world.daemon is None:
                 world.say(f"daemon {world.start_daemon().number} starts")
             world.pass_time(10 * SECOND)
