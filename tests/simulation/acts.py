@@ -51,6 +51,7 @@ _MEDDLING: Final = (
     "run", "stop", "stop", "retry", "replay", "discard", "command_is_killed", "runner_hangs_up", "runner_is_killed",
     "result_comes_again",
 )  # fmt: skip
+_WITH_CURSORS: Final = ("edit", "edit", "edit", "leave_out", "leave_out", "pause", "resume", "remove", "run")
 
 
 class Acts:
@@ -66,6 +67,7 @@ class Acts:
 
     def _job(self, rng: random.Random, *, paused_first: bool = False) -> Any:
         jobs = self.world.look.execute(_JOBS).fetchall()
+        jobs = [job for job in jobs if job[0] in self.world.focus] or jobs
         if paused_first:
             jobs = [job for job in jobs if job[2]] or jobs
         return self._one(rng, jobs)
@@ -134,7 +136,7 @@ class Acts:
         job = self._job(rng)
         patch = self._policies(rng, 0.2)
         schedule = self._schedule(rng)
-        if rng.random() < 0.4 and schedule:
+        if rng.random() < (0.8 if self.world.focus else 0.4) and schedule:
             patch["schedule"] = schedule
         if rng.random() < 0.3:
             patch["target"] = {"shell": rng.choice(_SHELLS)}
@@ -324,8 +326,9 @@ class Acts:
     def somebody_is_overtaken(self, rng: random.Random) -> str:
         """A service, or a request, waits behind a call of the store, and meanwhile others do something; then it goes
         on, or its daemon dies there."""
-        world, name, dies = self.world, rng.choice(list(_HELD)), rng.random() < 0.2
-        doings = [rng.choice(_MEDDLING) for _ in range(rng.randint(1, 3))]
+        world, name, dies = self.world, rng.choice([*_HELD, "due", "due", "pending"]), rng.random() < 0.2
+        meddling = _WITH_CURSORS if name in ("due", "resumable") else _MEDDLING
+        doings = [rng.choice(meddling) for _ in range(rng.randint(1, 3))]
         world.hold = name
         begins = getattr(self, _HELD[name])(rng)
         for _ in range(4):

@@ -245,8 +245,8 @@ class _Answers:
 
         async def call(*args: Any) -> Any:
             answer = await method(*args)
-            if world.hold == name:
-                await world.wait_for_others()
+            if world.hold == name and (answer or not isinstance(answer, list)):
+                await world.wait_for_others(answer)
             if world.loses_answer(name):
                 raise Unavailable("the answer was lost", "")
             return answer

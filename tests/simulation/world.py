@@ -106,6 +106,8 @@ class World:
         """After how many more calls of the store an answer is lost."""
         self.hold: str | None = None
         """The call of the store behind which the next one to make it has to wait."""
+        self.focus: set[int] = set()
+        """The jobs that it is about."""
         self._held: list[asyncio.Future[None]] = []
         self.no_runner = False
         """Runners cannot be started."""
@@ -313,15 +315,18 @@ class World:
     def holds_somebody(self) -> bool:
         return bool(self._held)
 
-    async def wait_for_others(self) -> None:
+    async def wait_for_others(self, answer: Any) -> None:
         """Somebody has read, or written, and is overtaken before it goes on."""
         self.hold = None
+        if isinstance(answer, list):
+            self.focus = {one.job_id for one in answer if hasattr(one, "job_id")}
         self._held.append(asyncio.get_running_loop().create_future())
         await self._held[-1]
 
     def let_go(self) -> None:
         """Who was held goes on."""
         self.hold = None
+        self.focus = set()
         for future in self._held:
             if not future.get_loop().is_closed():
                 future.get_loop().call_soon(_done, future)
