@@ -391,7 +391,10 @@ class Acts:
         world, runner, how = self.world, self._runner(rng), rng.choice(("same", "same", "other", "nobody"))
         held = {name for one in world.runners.values() for name in one.attempts}
         results = [one for one in world.results if how == "same" or one["id"] not in held]
-        result = self._one(rng, results)
+        late = [one for one in world.results if world.is_of_an_earlier_attempt(one["id"])]
+        result = self._one(rng, late or results)
+        if result in late:
+            how = "other"
         if runner is None or result is None:
             return "nothing there"
         if how == "other":
@@ -476,7 +479,7 @@ WEIGHTS: Final[dict[str, int]] = {
     "command_is_killed": 2, "nothing": 12,
     "daemon_starts": 8, "daemon_is_killed": 6, "daemon_is_told_to_end": 2, "daemon_is_stopped": 2,
     "stopped_goes_on": 5, "daemon_is_overtaken": 1, "somebody_is_overtaken": 9,
-    "runner_is_killed": 4, "runner_is_stopped": 2, "runner_goes_on": 4, "runner_hangs_up": 2, "result_comes_again": 2,
+    "runner_is_killed": 4, "runner_is_stopped": 2, "runner_goes_on": 4, "runner_hangs_up": 2, "result_comes_again": 4,
     "starts_are_refused": 2, "runners_cannot_start": 1,
     "write_fails": 8, "read_fails": 2, "answer_is_lost": 4, "disk_fills": 2, "disk_has_room": 4,
     "clock_is_set": 1, "machine_sleeps": 1, "machine_restarts": 1, "program_is_upgraded": 1,

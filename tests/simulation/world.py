@@ -470,6 +470,11 @@ class World:
         """The process that carries this name, if it lives."""
         return next((command for command in self.living.values() if command.id == attempt), None)
 
+    def is_of_an_earlier_attempt(self, attempt: str) -> bool:
+        """Whether a later one of the same run is alive."""
+        command = self.living.get(int(attempt.partition("-")[0]))
+        return command is not None and command.id != attempt
+
     def printed(self, attempt: str) -> bytes:
         commands = self.commands.get(attempt)
         return b"" if not commands else f"it went wrong: {_facts(commands[-1].facts)}\n".encode()
