@@ -121,6 +121,25 @@ async def test_what_is_left_out_of_a_job_that_is_held_does_not_run_when_it_goes_
     assert await ledger(api) == [(None, "2027-01-15T09:00:00Z", 1), ("asked", "2027-01-15T10:00:00Z", 2)]
 
 
+@pytest.mark.parametrize("lead_ms", range(1, 9))
+async def test_what_becomes_due_while_its_successors_are_left_out_is_not_lost(
+    api: World, monkeypatch: pytest.MonkeyPatch, lead_ms: int
+) -> None:
+    await api.add(schedule=HOURLY)
+    api.clock.tick(HOUR - lead_ms)
+    now_ms = api.clock.now_ms
+
+    def passing() -> int:
+        api.clock.tick(1)
+        return now_ms()
+
+    monkeypatch.setattr(api.clock, "now_ms", passing)
+    answer = await api.ask("POST", "/v1/jobs/greet/skip", {"count": 2})
+    monkeypatch.undo()
+    assert answer.status == 200
+    assert (await ledger(api))[0][1] == "2027-01-15T09:00:00Z"
+
+
 async def test_what_is_left_out_is_taken_back(api: World) -> None:
     await api.add(schedule=HOURLY)
     refused = await api.ask("POST", "/v1/jobs/greet/skip", {"count": 0})

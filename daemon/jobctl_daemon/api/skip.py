@@ -31,27 +31,29 @@ async def skip(call: Call) -> StreamResponse:
     why = checked_why(draft.why)
     detail = f"skipped by {call.caller.name}" + (f": {why}" if why else "")
     job = await call.services.store.job(call.caller, call.selector)
-    shown = await (_leave_out(call, job, draft.count, detail) if draft.count else _take_back(call, job))
+    # Read once: an instant between two readings would be due for neither, and lost.
+    now_ms = call.now_ms
+    shown = await (_leave_out(call, job, draft.count, detail, now_ms) if draft.count else _take_back(call, job, now_ms))
     call.services.changed()
     return answer(shown)
 
 
-async def _leave_out(call: Call, job: Job, count: int, detail: str) -> Job:
-    cursor = await _cursor(call, job)
+async def _leave_out(call: Call, job: Job, count: int, detail: str, now_ms: int) -> Job:
+    cursor = await _cursor(call, job, now_ms)
     decision = None
     if cursor.next_ms is not None or cursor.suspended_since_ms is not None:
         schedule = await checked(stored_schedule, cursor)
-        decision = await checked(left_out, cursor, schedule, count, detail, call.now_ms)
+        decision = await checked(left_out, cursor, schedule, count, detail, now_ms)
     if decision is None:
         raise Conflict(f"{job.name} waits for no time", "only occurrences to come can be left out")
     return await call.services.store.skip_next(
-        call.caller, job.id, decision.row, cursor.revision, decision.next_ms, call.now_ms
+        call.caller, job.id, decision.row, cursor.revision, decision.next_ms, now_ms
     )
 
 
-async def _cursor(call: Call, job: Job) -> DueJob:
+async def _cursor(call: Call, job: Job, now_ms: int) -> DueJob:
     """The cursor with nothing due: an occurrence whose time has come runs, also while its successors are left out."""
-    store, now_ms = call.services.store, call.now_ms
+    store = call.services.store
     cursor = await store.cursor(call.caller, job.id)
     if cursor.next_ms is None or cursor.next_ms > now_ms:
         return cursor
@@ -60,9 +62,9 @@ async def _cursor(call: Call, job: Job) -> DueJob:
     return await store.cursor(call.caller, job.id)
 
 
-async def _take_back(call: Call, job: Job) -> Job:
-    store, now_ms = call.services.store, call.now_ms
-    cursor = await store.cursor(call.caller, job.id)
+async def _take_back(call: Call, job: Job, now_ms: int) -> Job:
+    store = call.services.store
+    cursor = await _cursor(call, job, now_ms)
     schedule = await checked(stored_schedule, cursor)
     asked = await store.left_out(call.caller, job.id, now_ms)
     after_ms = held_until(schedule, (await store.clock()).last, now_ms)
