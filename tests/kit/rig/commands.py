@@ -1,5 +1,6 @@
 """What the commands of the rig do, and what they write down about themselves."""
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +11,11 @@ here=${0%/*}
 say() {
     read -r up _ </proc/uptime
     echo "$1 $JOBCTL_RUN_ID $JOBCTL_RUN_KEY $JOBCTL_ATTEMPT $JOBCTL_FENCE $$ $up $JOBCTL_JOB $2" >>"$here/marks"
+}
+began() {
+    read -r stat </proc/$$/stat
+    set -- $stat
+    say start "${22}"
 }
 alone() {
     flock -n "$1"
@@ -28,7 +34,7 @@ if [ "$1" = single ]; then
     exec 8>>"$here/locks/job-$JOBCTL_JOB"
     alone 8 job
 fi
-say start -
+began
 case $1 in
 sleep) sleep "$2" 8>&- ;;
 flaky) [ "$JOBCTL_ATTEMPT" -ge "$2" ] || end 1 ;;
@@ -48,8 +54,14 @@ end "${3:-0}"
 """
 
 
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
 class Said(NamedTuple):
-    """One line of a command: what it says of which attempt. `at_s` is the time since boot."""
+    """One line of a command: what it says of which attempt. `at_s` is the time since boot.
+
+    Of a start it is that of the process, not of its first word: it may have been stopped before that.
+    """
 
     what: str
     run_id: int
@@ -92,4 +104,5 @@ class Commands:
 
 def _parsed(line: str) -> Said | None:
     what, run_id, key, attempt, fence, pid, at, job, more = line.split(" ")
-    return Said(what, int(run_id), key, int(attempt), int(fence), int(pid), float(at), job, more)
+    at_s = int(more) / _TICKS if what == "start" else float(at)
+    return Said(what, int(run_id), key, int(attempt), int(fence), int(pid), at_s, job, more)
