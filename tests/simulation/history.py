@@ -26,7 +26,7 @@ _LONG: Final = (12 * MINUTE, 12 * MINUTE, HOUR)
 #: What is shown of the beginning of a step and of its end.
 _SAID: Final = 12
 #: The end: rounds of the drain, and how long nothing is written by an idle daemon, in ms.
-_ROUNDS: Final = 400
+_ROUNDS: Final = 2_000
 _IDLE_MS: Final = 3 * HOUR
 _LOOKS: Final = 40
 
