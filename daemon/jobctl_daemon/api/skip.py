@@ -59,7 +59,10 @@ async def _cursor(call: Call, job: Job, now_ms: int) -> DueJob:
         return cursor
     schedule = await checked(schedule_of, cursor.schedule)
     await store.expand([await checked(expand, cursor, schedule, now_ms)], now_ms, call.services.epoch)
-    return await store.cursor(call.caller, job.id)
+    cursor = await store.cursor(call.caller, job.id)
+    if cursor.next_ms is not None and cursor.next_ms <= now_ms:  # overtaken: what is due would be left out unseen
+        raise Conflict(f"{job.name} has just become due", "ask again in a moment")
+    return cursor
 
 
 async def _take_back(call: Call, job: Job, now_ms: int) -> Job:
