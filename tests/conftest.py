@@ -1,6 +1,13 @@
 """What tests count is told at the end, also by those that ran in another process; tests may be chosen by case."""
 
+from pathlib import Path
+from typing import Final
+
 import pytest
+
+_HERE: Final = Path(__file__).parent
+#: Folders whose files take longest, and so are begun first: with several processes none is left to end alone.
+_LONGEST: Final = ("faults", "acceptance", "simulation", "properties", "cases", "integration")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -12,12 +19,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """`--case F001`: only what shows it."""
+    """`--case F001`: only what shows it. The order stays random inside the folders."""
     wanted = set(config.getoption("--case"))
     if wanted:
         items[:] = [
             item for item in items if wanted & {case for mark in item.iter_markers("case") for case in mark.args}
         ]
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    folder = item.path.relative_to(_HERE).parts[0]
+    return _LONGEST.index(folder) if folder in _LONGEST else len(_LONGEST)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
