@@ -11,10 +11,11 @@ import pytest
 from jobctl.clock import SystemClock
 from jobctl.errors import Unavailable, Unreachable
 from jobctl.model import Execution, JobSpec, Policies, ScheduleSpec
+from jobctl_daemon.decide.outcome import Result
 from jobctl_daemon.execution.again import StartAgain
 from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.execution.pool import Flight, RunnerPool
-from jobctl_daemon.execution.reports import Refused
+from jobctl_daemon.execution.reports import Ended, Refused
 from jobctl_daemon.health import Health
 from jobctl_daemon.rows import Admission, Caller
 from jobctl_daemon.services.collect import Collect
@@ -94,6 +95,19 @@ async def test_a_refused_start_is_given_back_even_when_the_first_write_fails(sto
     assert (await store.run(OWNER, run_id)).state == "ready"
     assert pool.flights == {}
     assert link.said == [{"op": "ack", "ids": [f"{run_id}-{fence}"]}]
+
+
+def test_every_runner_that_told_of_a_result_may_forget_it() -> None:
+    """After a reboot two runners may both take charge of what a dead one left; one that is never told keeps it."""
+    pool = RunnerPool(ManualClock(), lambda: None, lambda: None)
+    links = [NoLink(), NoLink()]
+    for link in [*links, links[1]]:
+        pool._note(link, Ended(Result(run_id=7, fence=70, ended_ms=1, exit_code=0)))  # type: ignore[arg-type]
+
+    pool.settle(["7-70"])
+
+    assert [link.said for link in links] == [[{"op": "ack", "ids": ["7-70"]}]] * 2
+    assert pool.flights == {}
 
 
 @pytest.mark.case("F129")

@@ -42,6 +42,8 @@ class Flight:
     stop_asked: bool = False
     overdue: bool = False
     """Its timeout and its grace are over, and nothing has been heard of its end."""
+    also: tuple[Link, ...] = ()
+    """Runners that have told the same: of a result that a dead one left, several may have taken charge."""
 
     def answered(self) -> None:
         """The runner has dealt with the start."""
@@ -271,8 +273,9 @@ class RunnerPool:
             self._stops.pop(attempt, None)
             if flight is not None:
                 flight.answered()
-                if flight.link is not None:
-                    by_link.setdefault(flight.link, []).append(attempt)
+                for link in (flight.link, *flight.also):
+                    if link is not None:
+                        by_link.setdefault(link, []).append(attempt)
         for link, ids in by_link.items():
             link.send({"op": "ack", "ids": ids})
         self._send_some()
@@ -344,6 +347,8 @@ class RunnerPool:
         attempt = attempt_id(facts.run_id, facts.fence)
         flight = self.flights.setdefault(attempt, Flight(link, None, started=True))
         flight.answered()
+        if flight.link is not link and link not in flight.also:
+            flight.also += (link,)
         flight.ended = flight.ended or isinstance(report, Ended)
         if isinstance(report, Started) and report.ends_boot_ms is not None:
             heapq.heappush(self._ends, (report.ends_boot_ms + _OVERDUE_MS, attempt))
