@@ -1,5 +1,6 @@
 """Bringing in what the runners report: starts, results, and starts that must be tried again."""
 
+import logging
 from collections.abc import Callable
 
 import structlog
@@ -88,8 +89,9 @@ class Collect:
             return 0
         verdicts = await self._ending.record(results, self._clock.now_ms())
         for verdict in verdicts:
-            if verdict.answer != "ok":
-                structlog.get_logger().warning("run.result_refused", run_id=verdict.run_id, answer=verdict.answer)
+            if verdict.answer != "ok":  # stale: a daemon died between its commit and its word to the runner
+                level = logging.INFO if verdict.answer == "stale" else logging.WARNING
+                structlog.get_logger().log(level, "run.result_refused", run_id=verdict.run_id, answer=verdict.answer)
         self._note_room(results)
         settled = [attempt_id(result.run_id, result.fence) for result in results]
         for attempt in settled:
