@@ -5,6 +5,7 @@ from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.definitions import checked
 from jobctl_daemon.decide.pause import resumption
 from jobctl_daemon.schedules import schedule_of
+from jobctl_daemon.services.resuming import counted_from_its_rows
 
 
 async def aim(call: Call, job_id: int, now_ms: int) -> None:
@@ -16,5 +17,6 @@ async def aim(call: Call, job_id: int, now_ms: int) -> None:
         schedule = await checked(schedule_of, cursor.schedule)
     except InvalidInput:
         return
-    decision = await checked(resumption, cursor, schedule, now_ms, catch_up=cursor.resuming == "catch_up")
+    counted = await counted_from_its_rows(call.services.store, cursor, now_ms)
+    decision = await checked(resumption, counted, schedule, now_ms, catch_up=cursor.resuming == "catch_up")
     await call.services.store.unsuspend([decision], now_ms, call.services.epoch)

@@ -25,6 +25,7 @@ from jobctl_daemon.decide.pause import resumption
 from jobctl_daemon.drafts import Checked, Circumstances, changes, checked_edit, merged
 from jobctl_daemon.rows import DueJob, Edit, LedgerRow
 from jobctl_daemon.schedules import schedule_of
+from jobctl_daemon.services.resuming import counted_from_its_rows
 
 #: An edit without If-Match is made on what the job is; others may change it between the look and the write.
 _TRIES: Final = 16
@@ -78,7 +79,7 @@ async def _planned(call: Call, job: Job, patch: dict[str, Any]) -> Planned:
     draft = await checked(merged, old, patch, here)
     here = await with_upstream(call, draft.schedule, here)
     new = await checked(checked_edit, old, patch, here)
-    cursor = await store.cursor(call.caller, job.id)
+    cursor = await counted_from_its_rows(store, await store.cursor(call.caller, job.id), here.now_ms)
     asked = await store.left_out(call.caller, job.id, here.now_ms) if cursor.skips_after(here.now_ms) else []
     decision = await checked(_decided, cursor, old, new.spec, job.rev, here.now_ms, asked)
     return Planned(job, old, new, cursor, decision, here)

@@ -12,6 +12,18 @@ from jobctl_daemon.rows import DueJob, LedgerRow, Resumption
 COUNTED_MAX = 100_000
 
 
+def from_its_rows(job: DueJob, covered_ms: int | None) -> DueJob:
+    """A held job whose cursor went back with the clock, as it counts what it missed: from where its rows end.
+
+    `covered_ms`: until when it had its rows as its pause began, in whatever generation; None: nobody knows, so the
+    cursor is right. What the pause itself lived through again is counted again.
+    """
+    since_ms = job.suspended_since_ms
+    if covered_ms is None or since_ms is None:
+        return job
+    return msgspec.structs.replace(job, handled_ms=max(job.handled_ms, min(covered_ms, since_ms)))
+
+
 def resumption(job: DueJob, schedule: Schedule, now_ms: int, *, catch_up: bool) -> Resumption:
     """What becomes of a job whose pause is over.
 
@@ -25,7 +37,6 @@ def resumption(job: DueJob, schedule: Schedule, now_ms: int, *, catch_up: bool) 
         waits = (untouched or schedule.at_ms > job.handled_ms) and schedule.at_ms > skipped_ms
         next_ms = schedule.at_ms if waits else None
         return Resumption(job_id=job.job_id, revision=job.revision, next_ms=next_ms, handled_ms=skipped_ms)
-    job = _from_its_pause(job, now_ms)
     backlog = _kept(job, Without(schedule, job.left_out), now_ms) if catch_up else None
     until_ms = backlog.missed_to_ms if backlog else now_ms
     following = schedule.next_after(max(now_ms, job.handled_ms, skipped_ms))
@@ -69,14 +80,6 @@ def row(
         detail=detail if count.exact else f"{detail}; at least {number} were missed",
         at_ms=now_ms,
     )
-
-
-def _from_its_pause(job: DueJob, now_ms: int) -> DueJob:
-    """Under a clock that was set back, what is handled may lie before the pause, and then says nothing of it."""
-    since_ms = job.suspended_since_ms
-    if job.generation == 0 or since_ms is None or not job.handled_ms < since_ms <= now_ms:
-        return job
-    return msgspec.structs.replace(job, handled_ms=since_ms)
 
 
 def _kept(job: DueJob, schedule: Schedule, now_ms: int) -> misfire.Backlog | None:

@@ -4,7 +4,7 @@ import msgspec
 import structlog
 
 from jobctl_daemon.decide import storm
-from jobctl_daemon.decide.pause import resumption
+from jobctl_daemon.decide.pause import from_its_rows, resumption
 from jobctl_daemon.rows import DueJob, Resumption
 from jobctl_daemon.schedules import stored_schedule
 from jobctl_daemon.store import Store
@@ -31,9 +31,20 @@ async def settle(store: Store, now_ms: int, epoch: int) -> int:
     return settled
 
 
+async def counted_from_its_rows(store: Store, job: DueJob, now_ms: int) -> DueJob:
+    """The held job for whoever decides what its pause swallowed: where the clock was set back, the ledger knows more
+    than the cursor."""
+    since_ms = job.suspended_since_ms
+    if not job.generation or since_ms is None or not job.handled_ms < since_ms <= now_ms:
+        return job
+    covered = await store.covered([job.job_id], since_ms)
+    return from_its_rows(job, covered.get(job.job_id))
+
+
 async def _resumed(store: Store, job: DueJob, now_ms: int) -> Resumption | None:
     try:
-        return resumption(job, stored_schedule(job), now_ms, catch_up=job.resuming == "catch_up")
+        counted = await counted_from_its_rows(store, job, now_ms)
+        return resumption(counted, stored_schedule(job), now_ms, catch_up=job.resuming == "catch_up")
     except Exception as error:  # noqa: BLE001 - one schedule that breaks must not hold the others
         structlog.get_logger().exception("job.parked", job_id=job.job_id)
         await store.park(job.job_id, job.revision, f"{type(error).__name__}: {error}", now_ms)

@@ -6,7 +6,7 @@ import pytest
 
 from jobctl.model import Policies, ScheduleSpec
 from jobctl.states import Misfire, SkipReason
-from jobctl_daemon.decide.pause import COUNTED_MAX, resumption
+from jobctl_daemon.decide.pause import COUNTED_MAX, from_its_rows, resumption
 from jobctl_daemon.rows import DueJob, LedgerRow, Resumption
 from jobctl_daemon.schedules import schedule_of
 
@@ -189,3 +189,39 @@ def test_the_end_of_a_catch_up_may_be_left_out() -> None:
 
 def test_a_one_shot_whose_time_was_left_out_while_it_was_held_waits_for_nothing() -> None:
     assert missed(START + MINUTE, at_ms=START + 5 * MINUTE, skip_until_ms=START + 5 * MINUTE) == (None, None)
+
+
+# ── a clock that was set back ──────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("handled", "covered", "begins"),
+    [
+        (-1_000, 0, 0),  # the cursor went back, and its rows ended where the pause began
+        (-1_000, -3, -3),  # what was due before it and had no row yet is counted
+        (-3, 0, 0),
+        (-3, 5, 0),  # rows of the same time before the clock was set back say nothing of the pause
+        (-3, -9, -3),  # the cursor knows more than the ledger
+        (-3, None, -3),
+        (4, -3, 4),
+    ],
+)
+def test_a_pause_under_a_clock_that_was_set_back_counts_from_where_its_rows_ended(
+    handled: int, covered: int | None, begins: int
+) -> None:
+    job = DueJob(
+        job_id=7,
+        job_uid="u",
+        name="n",
+        version=1,
+        schedule=ScheduleSpec(timezone="UTC"),
+        policies=Policies(),
+        next_ms=None,
+        handled_ms=START + handled * MINUTE,
+        revision=1,
+        created_ms=START,
+        suspended_since_ms=START,
+        generation=1,
+    )
+    counted = from_its_rows(job, None if covered is None else START + covered * MINUTE)
+    assert counted.handled_ms == START + begins * MINUTE
