@@ -114,6 +114,65 @@ async def test_the_rows_of_a_job_say_until_when_it_is_covered(rig: Rig) -> None:
     assert await rig.store.covered([job.id], T0 + 8 * MINUTE) == {job.id: T0 + 2 * MINUTE}
 
 
+async def test_rows_of_a_schedule_that_was_edited_in_a_time_that_comes_again_cover_nothing_of_the_new_one(
+    rig: Rig,
+) -> None:
+    job = await rig.add(next_ms=T0)
+    await rig.scheduled(job.id, T0 + 30 * MINUTE, next_ms=T0 + 31 * MINUTE)
+    wide = replace(skip_row(job.id, T0 + 31 * MINUTE, T0 + 60 * MINUTE, 30), at_ms=T0 + 60 * MINUTE)
+    rig.now_ms = T0 + 60 * MINUTE
+    await rig.expand(expansion(await rig.cursor(job.id), [], next_ms=T0 + 61 * MINUTE, skips=[wide]))
+    step = ClockStep(from_ms=T0 + 60 * MINUTE, to_ms=T0 + 10 * MINUTE, held_ms=T0 + 60 * MINUTE)
+    await rig.store.stepped(step, rig.epoch)
+    assert await rig.store.covered([job.id], T0 + DAY) == {job.id: T0 + 60 * MINUTE}
+
+    rig.now_ms = T0 + 20 * MINUTE
+    await rig.edit(job.id, schedule=spec(cron="*/2 * * * *").schedule)
+    assert await rig.store.covered([job.id], T0 + DAY) == {job.id: T0 + 20 * MINUTE}
+    again = {"key": f"s:{T0 + 22 * MINUTE}:1"}
+    rig.now_ms = T0 + 22 * MINUTE
+    await rig.scheduled(job.id, T0 + 22 * MINUTE, next_ms=T0 + 24 * MINUTE, **again)
+    assert await rig.store.covered([job.id], T0 + DAY) == {job.id: T0 + 22 * MINUTE}
+    missed = replace(skip_row(job.id, T0 + 24 * MINUTE, T0 + 28 * MINUTE, 3), at_ms=T0 + 12 * MINUTE)
+    rig.now_ms = T0 + 30 * MINUTE
+    ranged = replace(missed, key=f"{missed.key}:2")
+    await rig.expand(expansion(await rig.cursor(job.id), [], next_ms=T0 + 30 * MINUTE, skips=[ranged]))
+    assert await rig.store.covered([job.id], T0 + DAY) == {job.id: T0 + 28 * MINUTE}
+
+
+async def test_what_was_due_before_a_pause_and_had_no_row_yet_is_counted_when_the_clock_was_set_back_long_before(
+    rig: Rig,
+) -> None:
+    await rig.store.stepped(back(2 * HOUR), rig.epoch)
+    job = await rig.add(next_ms=T0 + MINUTE)
+    rig.now_ms = T0 + MINUTE + 30_000
+    await rig.pause(job.id)
+    rig.now_ms = T0 + 5 * MINUTE
+    await rig.resume(job.id)
+
+    rows = await rig.store.ledger(ADA, job.id, 0, T0 + DAY, 10)
+    assert [(row.from_ms, row.to_ms, row.count, row.reason) for row in rows] == [
+        (T0 + MINUTE, T0 + 5 * MINUTE, 5, SkipReason.PAUSED)
+    ]
+
+
+async def test_a_pause_that_was_taken_along_to_a_wrong_time_and_back_counts_from_where_its_rows_ended(rig: Rig) -> None:
+    job = await rig.add(next_ms=T0 + MINUTE)
+    rig.now_ms = T0 + 2 * MINUTE
+    await rig.scheduled(job.id, T0 + 2 * MINUTE, next_ms=T0 + 3 * MINUTE)
+    rig.now_ms = T0 + 3 * MINUTE + 30_000
+    await rig.pause(job.id)
+    cursor = await rig.cursor(job.id)
+    await rig.store.stepped(back(400 * DAY, correction=True), rig.epoch)
+    astray = replace(expansion(cursor, []), handled_ms=T0 - 400 * DAY)
+    assert await rig.store.aim([astray], T0 - 400 * DAY, rig.epoch) == 1
+    rig.now_ms = T0 + 5 * MINUTE
+    await rig.resume(job.id)
+
+    rows = [row for row in await rig.store.ledger(ADA, job.id, 0, T0 + DAY, 10) if row.run_id is None]
+    assert [(row.from_ms, row.to_ms, row.count) for row in rows] == [(T0 + 3 * MINUTE, T0 + 5 * MINUTE, 3)]
+
+
 async def test_what_somebody_asked_to_skip_is_covered_before_its_time(rig: Rig) -> None:
     job = await rig.add()
     cursor = await rig.cursor(job.id)

@@ -165,7 +165,12 @@ HOT = {
     ),
     "cancelled with their job": (jobs.SQL.unstarted, (1,), ["runs_job"]),
     "ran before": (expand.SQL.ran_before, (1, 1), ["PRIMARY KEY (from_ms=? AND job_id=?)"]),
-    "covered": (clock.SQL.covered, {"job_id": 1, "now_ms": 1}, ["occurrences_job", "occurrences_range"]),
+    "began": (clock.SQL.began, (1,), ["INTEGER PRIMARY KEY", "schedule_versions"]),
+    "covered": (
+        clock.SQL.covered,
+        {"job_id": 1, "now_ms": 1, "after_ms": 1, "began_ms": 1, "generation": 1},
+        ["occurrences_job", "occurrences_range"],
+    ),
     "notices": (tell.SQL.notices, {"after": 1, "limit": 5, "source": "notice"}, PRIMARY),
     "running": (attempts.SQL.running, (), ["runs_gate"]),
     "claimed": (attempts.SQL.claimed, ("[1]",), ["INTEGER PRIMARY KEY"]),

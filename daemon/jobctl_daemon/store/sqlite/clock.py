@@ -22,6 +22,9 @@ BACK: Final = "clock_back"
 #: A run by hand that waits for up to so long was put off; one that waits for longer has a time of the wall clock.
 _PUT_OFF_MS: Final = 3_600_000
 
+#: Before every instant; the statements know it as well.
+_NEVER_MS: Final = -(1 << 62)
+
 _decode: Final = msgspec.json.Decoder(ClockStep).decode
 
 
@@ -85,11 +88,18 @@ def aimed(connection: sqlite3.Connection) -> None:
 
 
 def covered(connection: sqlite3.Connection, job_ids: Iterable[int], now_ms: int) -> dict[int, int]:
-    """Job id → until when its occurrences have their rows, whatever the generation: up to now, or to where somebody
-    asked to skip. Jobs with no such row count from the moment of their schedule."""
-    facts = [{"job_id": job_id, "now_ms": now_ms} for job_id in job_ids]
-    found = {fact["job_id"]: connection.execute(SQL.covered, fact).fetchone()[0] for fact in facts}
+    """Job id → until when the occurrences of its present schedule have their rows, whatever the generation: up to now,
+    or to where somebody asked to skip. Without such a row it counts from the moment of the schedule."""
+    found = {job_id: _covered(connection, job_id, now_ms) for job_id in job_ids}
     return {job_id: until_ms for job_id, until_ms in found.items() if until_ms is not None}
+
+
+def _covered(connection: sqlite3.Connection, job_id: int, now_ms: int) -> int | None:
+    began_ms, generation = connection.execute(SQL.began, (job_id,)).fetchone() or (_NEVER_MS, 0)
+    facts = {"job_id": job_id, "now_ms": now_ms, "began_ms": began_ms, "generation": generation}
+    after_ms = began_ms if began_ms <= now_ms else _NEVER_MS
+    until_ms: int | None = connection.execute(SQL.covered, {**facts, "after_ms": after_ms}).fetchone()[0]
+    return until_ms
 
 
 def _aim(connection: sqlite3.Connection, wanted: Expansion, now_ms: int) -> int:

@@ -32,22 +32,32 @@ UPDATE cursors SET skip_until = NULL WHERE skip_until <= ?;
 UPDATE cursors SET next_nominal = ?, handled_ms = ?, skip_until = ?, revision = revision + 1
 WHERE job_id = ? AND revision = ? AND error IS NULL;
 
+-- name: began
+-- When a job's schedule began: the time, and the generation of the clock.
+SELECT v.from_ms, v.generation FROM jobs j JOIN schedule_versions v ON v.job_id = j.id AND v.version = j.version
+WHERE j.id = ?;
+
 -- name: covered
--- The newest row of the schedule up to now, single or a range; what somebody asked to skip; else the schedule's own
--- beginning. Rows that a wrong clock made in times to come are none.
+-- The newest row of the schedule up to now, single or a range; what somebody asked to skip. Rows that a wrong clock made
+-- in times to come are none, and neither is what was written before the schedule began. A key that has more numbers
+-- than its instants ends with the generation of the clock.
 SELECT nullif(max(
     coalesce((SELECT o.to_ms FROM occurrences o
-              WHERE o.job_id = :job_id AND o.from_ms <= :now_ms AND o.to_ms <= :now_ms
+              WHERE o.job_id = :job_id AND o.from_ms > :after_ms AND o.from_ms <= :now_ms AND o.to_ms <= :now_ms
                 AND (substr(o.key, 1, 2) = 's:' OR substr(o.key, 1, 2) = 'r:')
+                AND (iif(length(o.key) - length(replace(o.key, ':', '')) > iif(substr(o.key, 1, 2) IN ('r:', 'u:'), 2, 1),
+                         CAST(substr(o.key, length(rtrim(o.key, '0123456789')) + 1) AS INTEGER), 0), o.at_ms)
+                    >= (:generation, :began_ms)
               ORDER BY o.from_ms DESC LIMIT 1), -4611686018427387904),
     coalesce((SELECT max(o.to_ms) FROM occurrences o
-              WHERE o.job_id = :job_id AND o.count > 1 AND o.to_ms <= :now_ms), -4611686018427387904),
+              WHERE o.job_id = :job_id AND o.count > 1 AND o.to_ms > :after_ms AND o.to_ms <= :now_ms
+                AND (iif(length(o.key) - length(replace(o.key, ':', '')) > iif(substr(o.key, 1, 2) IN ('r:', 'u:'), 2, 1),
+                         CAST(substr(o.key, length(rtrim(o.key, '0123456789')) + 1) AS INTEGER), 0), o.at_ms)
+                    >= (:generation, :began_ms)), -4611686018427387904),
     coalesce((SELECT max(o.to_ms) FROM occurrences o
               WHERE o.job_id = :job_id AND o.from_ms > :now_ms AND o.reason = 'asked' AND o.at_ms <= :now_ms),
              -4611686018427387904),
     coalesce((SELECT max(o.to_ms) FROM occurrences o
               WHERE o.job_id = :job_id AND o.count > 1 AND o.to_ms > :now_ms AND o.from_ms <= :now_ms
                 AND o.reason = 'asked' AND o.at_ms <= :now_ms), -4611686018427387904),
-    coalesce((SELECT v.from_ms FROM jobs j JOIN schedule_versions v ON v.job_id = j.id AND v.version = j.version
-              WHERE j.id = :job_id AND v.from_ms <= :now_ms), -4611686018427387904)),
-    -4611686018427387904);
+    :after_ms), -4611686018427387904);

@@ -1,6 +1,7 @@
 -- name: put
--- What a job runs and when, from now on.
-INSERT INTO schedule_versions (job_id, version, schedule, execution, author, from_ms) VALUES (?, ?, ?, ?, ?, ?);
+-- What a job runs and when, from now on, in the present generation of the clock.
+INSERT INTO schedule_versions (job_id, version, schedule, execution, author, from_ms, generation)
+VALUES (?, ?, ?, ?, ?, ?, coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'generation'), 0));
 
 -- name: drop_old
 -- Old versions of a job that no run of it has. A job with very many finished runs is not looked through.
