@@ -4,10 +4,11 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from typing import IO
 
-from jobctl.errors import CallerError, Conflict, Forbidden
+from jobctl.errors import CallerError, Conflict, Forbidden, InvalidInput
 
 #: Filesystems that know no files without a name say one of these.
 _NO_NAMELESS = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT})
@@ -18,10 +19,12 @@ def new_file(path: str, *, force: bool = False) -> Iterator[IO[bytes]]:
     """A file to be filled; it gets its name, on the disk, when the block ends well.
 
     Where the filesystem can do it the file has no name until then, so that a writer that is killed leaves nothing.
-    `Conflict` when something has the name already; with `force` that is replaced in one step.
+    `Conflict` when something has the name already; with `force` a file or a link is replaced in one step, and nothing
+    else: root could put a file in the place of /dev/null.
     """
     if not force and os.path.lexists(path):
         raise _exists(path)
+    _must_be_replaceable(path)
     folder = os.path.dirname(path) or "."
     try:
         descriptor, draft = _nameless(folder, path)
@@ -42,6 +45,13 @@ def new_file(path: str, *, force: bool = False) -> Iterator[IO[bytes]]:
         if draft is not None:
             with contextlib.suppress(OSError):
                 os.unlink(draft)
+
+
+def _must_be_replaceable(path: str) -> None:
+    with contextlib.suppress(OSError):
+        mode = os.lstat(path).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISLNK(mode):
+            raise InvalidInput(f"{path} is no plain file, so it is not replaced", "name another file", field="FILE")
 
 
 def _nameless(folder: str, path: str) -> tuple[int, str | None]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jobctl.cli.newfile import new_file
-from jobctl.errors import CallerError, Conflict, Forbidden
+from jobctl.errors import CallerError, Conflict, Forbidden, InvalidInput
 
 
 @pytest.fixture(params=["nameless", "named"])
@@ -71,3 +71,13 @@ def test_what_cannot_be_is_said(folder: Path) -> None:
         pass
     with pytest.raises((CallerError, Forbidden)), new_file("/proc/out"):
         pass
+
+
+def test_not_even_with_force_is_a_device_a_pipe_or_a_folder_replaced(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    (folder / "inner").mkdir()
+    for name in ("pipe", "inner"):
+        with pytest.raises(InvalidInput, match="is no plain file"), new_file(str(folder / name), force=True):
+            pass
+    assert (folder / "pipe").is_fifo()
+    assert names(folder) == ["inner", "pipe"]
