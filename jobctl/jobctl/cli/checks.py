@@ -14,8 +14,11 @@ NO_DAEMON: Final = "daemon"
 BAD: Final = "bad"
 WARN: Final = "warn"
 _SBIN: Final = "/usr/sbin:/usr/bin:/sbin:/bin"
-_DISK_BYTES_MIN: Final = 200_000_000
+#: Below the first the daemon refuses new work, on a small filesystem below the share (docs/operations.md, "Disk full").
+_DISK_BYTES_MIN: Final = 64_000_000
 _DISK_PART_MIN: Final = 0.05
+#: So many times as much is little.
+_DISK_LITTLE: Final = 4
 _SKEW_MS_MAX: Final = 2_000
 _NAMED_MAX: Final = 5
 _SYNCHRONISE: Final = "let a time service set it: timedatectl set-ntp true, or chrony"
@@ -126,13 +129,17 @@ def _disk(status: dict[str, Any]) -> Iterator[Finding]:
         disk = os.statvfs(str(status["state_dir"]))
     except OSError:
         return
-    free, part = disk.f_bavail * disk.f_frsize, disk.f_bavail / max(1, disk.f_blocks)
+    free, total = disk.f_bavail * disk.f_frsize, max(1, disk.f_blocks * disk.f_frsize)
     database = describe.size(status["database_bytes"])
-    text = f"{describe.size(free)} free ({part:.0%}) at {status['state_dir']}; database {database}"
-    if free < _DISK_BYTES_MIN or part < _DISK_PART_MIN:
-        yield Finding("disk", BAD, text, "free some room: a full disk stops new runs")
-    else:
-        yield Finding("disk", "ok", text)
+    level = disk_level(free, total)
+    text = f"{describe.size(free)} free ({free / total:.0%}) at {status['state_dir']}; database {database}"
+    yield Finding("disk", level, text, "" if level == "ok" else "free some room: a full disk stops new runs")
+
+
+def disk_level(free: int, total: int) -> str:
+    """Of bytes that are free on a filesystem: bad where new work is refused by default, warn where that is near."""
+    low = min(_DISK_BYTES_MIN, int(total * _DISK_PART_MIN))
+    return BAD if free < low else "warn" if free < low * _DISK_LITTLE or free < total * _DISK_PART_MIN else "ok"
 
 
 def _daemons_own(session: Session, deep: bool) -> Iterator[Finding]:

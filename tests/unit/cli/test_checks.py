@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from jobctl.cli import slips
+from jobctl.cli import checks, slips
 from unit.cli.conftest import Cli
 from unit.client.fake_daemon import FakeDaemon
 
@@ -32,3 +32,18 @@ def test_mail_that_nobody_would_send(cli: Cli, daemon: FakeDaemon, monkeypatch: 
     daemon.jobs[0]["notify"] = ["exec:page", "mail:ana@example.org"]
     result = cli("doctor", PATH="/nonexistent")
     assert (result.code, "backup would tell by mail, and there is no sendmail" in result.out) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("free", "total", "level"),
+    [
+        (46_000_000, 52_000_000, "ok"),
+        (9_000_000, 52_000_000, "warn"),
+        (2_500_000, 52_000_000, "bad"),
+        (63_000_000, 1_000_000_000_000, "bad"),
+        (40_000_000_000, 1_000_000_000_000, "warn"),
+        (60_000_000_000, 1_000_000_000_000, "ok"),
+    ],
+)
+def test_a_disk_is_bad_where_new_work_is_refused_and_not_because_it_is_small(free: int, total: int, level: str) -> None:
+    assert checks.disk_level(free, total) == level
