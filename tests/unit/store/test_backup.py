@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -63,6 +64,28 @@ async def test_a_copy_holds_everything_that_was_committed_and_needs_nothing_besi
     invariants(connection)
     connection.close()
     assert names(tmp_path) == {"out"}
+
+
+async def test_a_copy_that_is_whole_when_its_caller_goes_is_not_left_behind(
+    rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await some_jobs(rig, 3)
+    whole, gone = asyncio.Event(), threading.Event()
+    loop, to_disk = asyncio.get_running_loop(), backup._to_disk
+
+    def late(target: Path) -> None:
+        loop.call_soon_threadsafe(whole.set)
+        assert gone.wait(10)
+        to_disk(target)
+
+    monkeypatch.setattr(backup, "_to_disk", late)
+    copying = asyncio.create_task(rig.store.copy(str(tmp_path / "out")))
+    await whole.wait()
+    copying.cancel()
+    gone.set()
+    with pytest.raises(asyncio.CancelledError):
+        await copying
+    assert names(tmp_path) == set()
 
 
 async def test_a_copy_is_that_of_one_instant_while_the_writer_goes_on(

@@ -3,6 +3,7 @@
 Writes go to the one writer, each function whole; reads go to a second connection that cannot write.
 """
 
+import asyncio
 import errno
 import secrets
 import sqlite3
@@ -158,7 +159,11 @@ class SqliteStore:
 
     async def copy(self, target: str) -> Copied:
         path = Path(target)
-        return await self._aside.run("a copy", lambda con, stop: backup.copy_living(con, path, stop))
+        try:
+            return await self._aside.run("a copy", lambda con, stop: backup.copy_living(con, path, stop))
+        except asyncio.CancelledError:
+            backup.discard(path)  # it may have been whole by then, and nobody is left who would take it
+            raise
 
     def listen(self, listener: Callable[[Sequence[Event]], None]) -> None:
         self._writer.listen(listener)
