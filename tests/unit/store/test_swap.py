@@ -127,3 +127,25 @@ def test_what_replaced_once_is_replaced_again_and_both_are_kept(tmp_path: Path) 
     assert database.read_bytes() == b"third"
     assert contents(database.parent / swap.KEPT / "1") == OLD
     assert contents(database.parent / swap.KEPT / "2") == {"jobctl.db": b"second"}
+
+
+@pytest.mark.parametrize("spoilt", [b"", b"garbage", b"\xff\xfe", b"{}", b"[1]", b'{"kept": ""}', b'{"kept": ".."}'])
+def test_an_order_that_cannot_be_read_is_carried_out_all_the_same(tmp_path: Path, spoilt: bytes) -> None:
+    database = filled(tmp_path / "state")
+    swap.prepare(database).write_bytes(b"new")
+    swap.order(database, "then")
+    (database.parent / "restore.json").write_bytes(spoilt)
+    next_start(database)
+    assert contents(database.parent) == BESIDE | {"jobctl.db": b"new"}
+    kept = [folder for folder in (database.parent / swap.KEPT).iterdir() if contents(folder)]
+    assert [contents(folder) for folder in kept] == [OLD]
+
+
+def test_nothing_is_ordered_where_the_old_set_could_not_be_put_aside(tmp_path: Path) -> None:
+    database = filled(tmp_path / "state")
+    (database.parent / swap.KEPT).write_bytes(b"in the way")
+    swap.prepare(database).write_bytes(b"new")
+    with pytest.raises(NotADirectoryError):
+        swap.order(database, "then")
+    next_start(database)
+    assert contents(database.parent) == OLD | BESIDE | {swap.KEPT: b"in the way"}

@@ -36,6 +36,10 @@ def discard(database: Path) -> None:
     if not _order(database).exists():
         _draft(database).unlink(missing_ok=True)
         shutil.rmtree(database.parent / STAGING, ignore_errors=True)
+        kept = database.parent / KEPT
+        for folder in (*kept.glob("*"), kept):
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # what is not empty stays
 
 
 def order(database: Path, stamp: str) -> Path | None:
@@ -43,12 +47,15 @@ def order(database: Path, stamp: str) -> Path | None:
     kept = database.parent / KEPT / stamp
     for path in (staged(database), staged(database).parent):
         _sync(path)
+    old = bool(_members(database))
+    if old:
+        _make(kept)  # before the order: what cannot be carried out must not be ordered
     draft = _draft(database)
     draft.write_text(json.dumps({"kept": stamp}), encoding="utf-8")
     _sync(draft)
     os.rename(draft, _order(database))
     _sync(database.parent)
-    return kept if _members(database) else None
+    return kept if old else None
 
 
 def finish(database: Path) -> bool:
@@ -56,12 +63,10 @@ def finish(database: Path) -> bool:
 
     As long as the new database is in its folder, whatever bears the name is the old one.
     """
-    try:
-        wanted = json.loads(_order(database).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not _order(database).exists():
         return False
     if staged(database).exists():
-        _put_aside(database, database.parent / KEPT / str(wanted["kept"]))
+        _put_aside(database, database.parent / KEPT / _stamp(_order(database)))
         os.rename(staged(database), database)
         _sync(database.parent)
     os.unlink(_order(database))
@@ -70,13 +75,27 @@ def finish(database: Path) -> bool:
     return True
 
 
+def _stamp(order: Path) -> str:
+    """Where the old one goes. An order that a bad disk has spoilt is one all the same, and keeps no daemon from its
+    start; its time tells it from others."""
+    try:
+        name = os.path.basename(str(json.loads(order.read_bytes())["kept"]))
+    except (ValueError, KeyError, TypeError):
+        name = ""
+    return f"unnamed-{order.stat().st_mtime_ns}" if name in ("", ".", "..") else name
+
+
+def _make(kept: Path) -> None:
+    for folder in (kept.parent, kept):
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+
+
 def _put_aside(database: Path, kept: Path) -> None:
     members = _members(database)
     if not members:
         return
-    for folder in (kept.parent, kept):
-        with contextlib.suppress(FileExistsError):
-            folder.mkdir(mode=0o700)
+    _make(kept)
     for path in members:
         os.rename(path, kept / path.name)
     for folder in (kept, kept.parent, database.parent):
