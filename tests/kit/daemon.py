@@ -15,6 +15,7 @@ from jobctl.client.sync import Client
 from jobctl.client.transport import Request, UnixTransport
 from jobctl.clock import SystemClock
 from jobctl.errors import JobctlError
+from kit.groups import remove_groups
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -133,6 +134,7 @@ class RealDaemon:
         finally:
             for pid in self._runners:
                 _end(pid)
+            remove_groups(self.home / "state")
 
     def _end_commands(self) -> None:
         with contextlib.suppress(JobctlError):

@@ -1,6 +1,5 @@
 """What lies under a daemon of the rig: a user of its own, a small filesystem, and a boot that can end."""
 
-import binascii
 import contextlib
 import os
 import select
@@ -11,6 +10,8 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from kit.groups import remove_groups
 
 _BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
 _CHUNK: Final = bytes(1 << 20)
@@ -61,19 +62,11 @@ class Ground:
         """Nothing runs and nothing is mounted; what the state folder held is beside it, but for the ballast."""
         self.free()
         self.kill_all()
-        self._remove_groups()
+        remove_groups(self.state)
         if self._mounted:
             shutil.copytree(self.state, self.folder / "state", dirs_exist_ok=True, ignore=_no_sockets)
             subprocess.run(["umount", str(self.state)], check=True)
             self._mounted = False
-
-    def _remove_groups(self) -> None:
-        """Control groups of runners that were killed; each ends in a number of its state folder."""
-        mine = f"jobctl-*-{binascii.crc32(os.fsencode(self.state)):08x}"
-        for place in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
-            for group in Path(place).glob(mine):
-                for below in sorted(group.glob("**/"), reverse=True):
-                    below.rmdir()
 
     # ── who runs ─────────────────────────────────────────────────
     def command(self, argv: list[str]) -> list[str]:
