@@ -140,6 +140,18 @@ async def test_rows_of_a_schedule_that_was_edited_in_a_time_that_comes_again_cov
     assert await rig.store.covered([job.id], T0 + DAY) == {job.id: T0 + 28 * MINUTE}
 
 
+async def test_an_edit_of_something_else_covers_nothing(rig: Rig) -> None:
+    job = await rig.add(next_ms=T0 + MINUTE)
+    rig.now_ms = T0 + 5 * MINUTE
+    await rig.edit(job.id, priority=3)
+    assert await rig.store.covered([job.id], T0 + DAY) == {job.id: T0}
+    rig.now_ms = T0 + 6 * MINUTE
+    await rig.edit(job.id, schedule=spec(cron="*/2 * * * *").schedule)
+    rig.now_ms = T0 + 7 * MINUTE
+    await rig.edit(job.id, priority=4)
+    assert await rig.store.covered([job.id], T0 + DAY) == {job.id: T0 + 6 * MINUTE}
+
+
 async def test_what_was_due_before_a_pause_and_had_no_row_yet_is_counted_when_the_clock_was_set_back_long_before(
     rig: Rig,
 ) -> None:

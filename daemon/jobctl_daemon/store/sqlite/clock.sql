@@ -33,9 +33,13 @@ UPDATE cursors SET next_nominal = ?, handled_ms = ?, skip_until = ?, revision = 
 WHERE job_id = ? AND revision = ? AND error IS NULL;
 
 -- name: began
--- When a job's schedule began: the time, and the generation of the clock.
-SELECT v.from_ms, v.generation FROM jobs j JOIN schedule_versions v ON v.job_id = j.id AND v.version = j.version
-WHERE j.id = ?;
+-- When a job's schedule began: the time, and the generation of the clock. An edit of something else begins none.
+SELECT v.from_ms, v.generation
+FROM jobs j
+JOIN schedule_versions p ON p.job_id = j.id AND p.version = j.version
+JOIN schedule_versions v ON v.job_id = j.id AND v.version > coalesce(
+    (SELECT max(o.version) FROM schedule_versions o WHERE o.job_id = j.id AND o.schedule <> p.schedule), 0)
+WHERE j.id = ? ORDER BY v.version LIMIT 1;
 
 -- name: covered
 -- The newest row of the schedule up to now, single or a range; what somebody asked to skip. Rows that a wrong clock made
