@@ -88,7 +88,9 @@ def _locked(places: Places) -> int:
     try:
         held = holder.lock(places.lock_file)
     except Conflict as error:
-        hint = "stop it first: jobctl daemon stop; under systemd: systemctl stop jobd; running commands go on"
+        waiting = " ".join(map(str, holder.waiting(places.lock_file)))
+        first = f"who stands by would take over, so first: kill {waiting}; then" if waiting else "stop it first:"
+        hint = f"{first} jobctl daemon stop; under systemd: systemctl stop jobd; running commands go on"
         raise Conflict(f"the daemon runs: {holder.words(places.lock_file)}", hint) from error
     holder.name_holder(held, places.lock_file, Holder(os.getpid(), _CLOCK.now_ms(), __version__, "none, it restores"))
     return held

@@ -93,6 +93,18 @@ def test_a_second_daemon_is_told_who_holds_the_lock_since_when_and_where(daemon:
     assert Path(lock_file(daemon)).read_text() == f"{pid}\n"
 
 
+def test_a_restore_names_those_who_stand_by_for_they_would_take_over(daemon: RealDaemon, tmp_path: Path) -> None:
+    assert daemon.jobctl("backup", str(tmp_path / "copy.db")).returncode == 0
+    standby = stands_by(daemon)
+    try:
+        refused = daemon.jobctl("restore", str(tmp_path / "copy.db"))
+    finally:
+        standby.terminate()
+        assert standby.wait(10) == 0
+    assert refused.returncode == Conflict.exit_code
+    assert f"kill {standby.pid}; then jobctl daemon stop" in " ".join(refused.stderr.split())
+
+
 def test_after_a_clean_stop_and_after_a_kill_one_of_two_takes_over_each_time(daemon: RealDaemon) -> None:
     assert daemon.process is not None
     one, two = stands_by(daemon), stands_by(daemon)
