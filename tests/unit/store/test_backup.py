@@ -1,6 +1,7 @@
 """Copies of the live database: whole, checked, closed to others, and nothing of those that were not finished."""
 
 import asyncio
+import os
 import sqlite3
 import threading
 from collections.abc import AsyncIterator
@@ -164,13 +165,28 @@ def damage(path: Path) -> None:
     connection.close()
 
 
+def disk(monkeypatch: pytest.MonkeyPatch, size: int, free: int) -> None:
+    """The disk is so large, and so much of it is free; both in MB."""
+    blocks, left = size << 8, free << 8
+    found = os.statvfs_result((4096, 4096, blocks, left, left, 10_000, 9_000, 9_000, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda _path: found)
+
+
+@pytest.mark.parametrize(("size", "free"), [(1_000_000, 32), (50, 5)])
 async def test_where_there_is_no_room_nothing_is_begun(
-    rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, free: int
 ) -> None:
-    monkeypatch.setattr(backup, "_SPARE_BYTES", 1 << 60)
-    with pytest.raises(Unavailable, match="no room for a copy"):
+    disk(monkeypatch, size, free)
+    with pytest.raises(Unavailable, match=f"no room for a copy in .*, and {free} MB are free"):
         await rig.store.copy(str(tmp_path / "out"))
     assert names(tmp_path) == set()
+
+
+async def test_a_small_disk_need_not_be_empty_for_a_copy(
+    rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk(monkeypatch, 50, 7)
+    assert (await rig.store.copy(str(tmp_path / "out"))).jobs == 0
 
 
 async def test_copies_that_a_dead_daemon_left_unfinished_go_with_the_next_start(rig: Rig, tmp_path: Path) -> None:

@@ -23,8 +23,9 @@ SQL = load("backup")
 #: have to wait for the whole copy.
 _STEP_PAGES: Final = 256
 _FLUSH_BYTES: Final = 8 << 20
-#: What stays free on the disk of the state folder while a copy lies there.
+#: What stays free on the disk of the state folder while a copy lies there, and of a small one this share.
 _SPARE_BYTES: Final = 32 << 20
+_SPARE_SHARE: Final = 10
 #: Copies in the making are called so; what bears the name at a start was left by a daemon that died.
 PREFIX: Final = "copy-"
 SUFFIX: Final = ".tmp"
@@ -127,11 +128,13 @@ def _copy_pages(source: sqlite3.Connection, made: sqlite3.Connection, target: Pa
 
 def _must_fit(source: sqlite3.Connection, target: Path) -> None:
     pages, page_bytes = (source.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
-    needed = pages * page_bytes + _SPARE_BYTES
     disk = os.statvfs(target.parent)
-    if disk.f_bavail * disk.f_frsize < needed:
+    needed = pages * page_bytes + min(_SPARE_BYTES, disk.f_blocks * disk.f_frsize // _SPARE_SHARE)
+    free = disk.f_bavail * disk.f_frsize
+    if free < needed:
         raise Unavailable(
-            f"there is no room for a copy in {target.parent}: it takes {needed >> 20} MB", "make room there"
+            f"there is no room for a copy in {target.parent}: it takes {needed >> 20} MB, and {free >> 20} MB are free",
+            "make room there",
         )
 
 
