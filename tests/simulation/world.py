@@ -118,7 +118,9 @@ class World:
         self.results: list[dict[str, Any]] = []
         self.rng = random.Random(0)
         self.most_daemons = 1
-        """So many of them went about their work at once; each keeps to its own count of slots."""
+        """So many of them went about their work at once."""
+        self.most_alive = 1
+        """So many were alive at once, the stopped ones with them; each keeps to its own count of slots."""
         self.look = connect_reader(Path(self.places.database))
         self.on_answer: Callable[[Asked], None] = lambda asked: None
         self.on_begin: Callable[[Command], None] = lambda command: None
@@ -174,7 +176,7 @@ class World:
     @property
     def slots(self) -> int:
         """How many commands may be alive."""
-        return self.given.slots * self.most_daemons
+        return self.given.slots * self.most_alive
 
     def _actions(self) -> list[Callable[[], Any]]:
         found: list[Callable[[], Any]] = []
@@ -189,6 +191,7 @@ class World:
     def rest(self, most: int | None = None) -> None:
         """Until nothing can happen any more at this instant, or so many things have happened."""
         self.most_daemons = max(self.most_daemons, sum(not process.stopped for process in self.processes))
+        self.most_alive = max(self.most_alive, len(self.processes))
         self._wake()
         for _ in range(RESTLESS if most is None else most):
             if not self.do_something():
