@@ -259,7 +259,7 @@ class Laws:
         begun = self._look.execute(_VERSIONS).fetchall()
         for (job_id, text), group in groupby(begun, lambda version: version[:2]):
             versions = list(group)  # an edit of something else does not touch the cursor
-            from_ms, (*_, until_ms, handled_ms) = min(version[2] for version in versions), versions[-1]
+            from_ms, (*_, until_ms, handled_ms) = versions[0][2], versions[-1]
             schedule = schedule_of(msgspec.json.decode(text, type=ScheduleSpec))
             if not isinstance(schedule, Cron | Every):
                 continue
