@@ -159,10 +159,13 @@ async def test_what_was_due_before_a_pause_and_had_no_row_yet_is_counted_when_th
     job = await rig.add(next_ms=T0 + MINUTE)
     rig.now_ms = T0 + MINUTE + 30_000
     await rig.pause(job.id)
+    asked = replace(skip_row(job.id, T0 + 9 * MINUTE, T0 + 9 * MINUTE, reason=SkipReason.ASKED), at_ms=rig.now_ms)
+    cursor = await rig.cursor(job.id)
+    await rig.store.skip_next(ADA, job.id, asked, cursor.revision, None, rig.now_ms)
     rig.now_ms = T0 + 5 * MINUTE
     await rig.resume(job.id)
 
-    rows = await rig.store.ledger(ADA, job.id, 0, T0 + DAY, 10)
+    rows = await rig.store.ledger(ADA, job.id, 0, T0 + 8 * MINUTE, 10)
     assert [(row.from_ms, row.to_ms, row.count, row.reason) for row in rows] == [
         (T0 + MINUTE, T0 + 5 * MINUTE, 5, SkipReason.PAUSED)
     ]
