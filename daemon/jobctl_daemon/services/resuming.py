@@ -37,9 +37,11 @@ async def counted_from_its_rows(store: Store, job: DueJob, now_ms: int) -> DueJo
     since_ms = job.suspended_since_ms
     if not job.generation or since_ms is None or not job.handled_ms < since_ms <= now_ms:
         return job
-    # What was left out in the moment of the pause says nothing of what was due before it.
-    covered = await store.covered([job.job_id], since_ms - 1)
-    return from_its_rows(job, covered.get(job.job_id))
+    covered_ms = (await store.covered([job.job_id], since_ms)).get(job.job_id)
+    if covered_ms is not None and covered_ms > since_ms:
+        # What was left out in the moment of the pause says nothing of what was due before it.
+        covered_ms = (await store.covered([job.job_id], since_ms - 1)).get(job.job_id)
+    return from_its_rows(job, covered_ms)
 
 
 async def _resumed(store: Store, job: DueJob, now_ms: int) -> Resumption | None:
