@@ -201,7 +201,7 @@ class Laws:
             raise Violation(f"{command.id} begins, and as many commands as may be are alive: {list(world.living)} (I6)")
 
     def _every_command_has_its_claim(self) -> None:
-        if not self.world.living or self.world.most_daemons > 1:
+        if not self.world.living or self.world.most_alive > 1:
             return
         running = dict(self._look.execute(_FENCES))
         for run_id, command in self.world.living.items():
