@@ -16,9 +16,11 @@ from jobctl.clock import Clock, SystemClock
 from jobctl.errors import Conflict, InternalError, InvalidInput, JobctlError, Unavailable
 from jobctl.paths import Places, checked_socket_path, daemon_places
 from jobctl_daemon import filesystem, first, holder, inherited, journal, settings, standby
-from jobctl_daemon.background import detach
+from jobctl_daemon.background import Starter
 from jobctl_daemon.build import build_id
+from jobctl_daemon.disk import refused_start
 from jobctl_daemon.holder import Holder
+from jobctl_daemon.limits import must_have_descriptors
 from jobctl_daemon.notify import Supervisor
 from jobctl_daemon.turns import Turns
 
@@ -28,13 +30,23 @@ _INTERRUPTED: Final = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code: 0 after a clean stop; an error's own code when it could not start, or not go on."""
+    """The exit code: 0 after a clean stop; an error's own code when it could not start, or not go on.
+
+    In the background whoever started it ends with the same code.
+    """
     inherited.make_usual()
     options = _options(arguments)
     if options.foreground:
         first.stand_before()
+    starter = Starter()
+    code = _code(options, starter)
+    starter.ended(code)
+    return code
+
+
+def _code(options: argparse.Namespace, starter: Starter) -> int:
     try:
-        return _start(options)
+        return _start(options, starter)
     except JobctlError as error:
         print(f"jobd: {error.message}", file=sys.stderr)  # noqa: T201 - there is no log yet
         if error.hint:
@@ -57,7 +69,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _start(options: argparse.Namespace) -> int:
+def _start(options: argparse.Namespace, starter: Starter) -> int:
+    must_have_descriptors()
     uid = os.geteuid()
     places = daemon_places(os.environ, uid)
     if os.environ.get("JOBCTL_SOCKET"):
@@ -68,6 +81,15 @@ def _start(options: argparse.Namespace) -> int:
     os.umask(0o077)
     # A reload that comes before the daemon is up is nothing to die of. A handler, unlike SIG_IGN, ends with an exec.
     signal.signal(signal.SIGHUP, lambda *_: None)
+    try:
+        return _prepared(options, starter, places, config_file, wanted, uid)
+    except OSError as error:
+        raise refused_start(places.state_dir, places.database, wanted.low_disk_bytes, error) from error
+
+
+def _prepared(
+    options: argparse.Namespace, starter: Starter, places: Places, config_file: str, wanted: settings.Settings, uid: int
+) -> int:
     filesystem.prepare(places.state_dir)
     stay = options.foreground or bool(os.environ.get("NOTIFY_SOCKET"))
     log_file = None if stay else places.log_file
@@ -77,19 +99,21 @@ def _start(options: argparse.Namespace) -> int:
     except Conflict:
         if not options.standby:
             raise
-        return _stand_by(places, config_file, wanted, uid, stay, log_file)
-    on_ready: Callable[[], None] = _nothing if stay else detach()
+        return _stand_by(places, config_file, wanted, uid, None if stay else starter, log_file)
+    if not stay:
+        starter.detach()
     _configure(wanted, log_file)
-    return _run(held, places, config_file, wanted, uid, on_ready)
+    return _run(held, places, config_file, wanted, uid, starter.ready)
 
 
 def _stand_by(
-    places: Places, config_file: str, wanted: settings.Settings, uid: int, stay: bool, log_file: str | None
+    places: Places, config_file: str, wanted: settings.Settings, uid: int, starter: Starter | None, log_file: str | None
 ) -> int:
     """In the background the starter returns as soon as it waits."""
     import jobctl_daemon.app  # noqa: F401 - all of it, now: not when every millisecond is without a daemon
 
-    on_waiting: Callable[[], None] = _nothing if stay else detach()
+    if starter is not None:
+        starter.detach()
     _configure(wanted, log_file)
     supervisor = Supervisor.of(os.environ, os.getpid())
 
@@ -97,7 +121,8 @@ def _stand_by(
         log = structlog.get_logger()
         log.info("daemon.standing_by", version=__version__, pid=os.getpid(), holder=holder.words(places.lock_file))
         supervisor.ready(f"standing by, pid {os.getpid()}; {holder.words(places.lock_file)}")
-        on_waiting()
+        if starter is not None:
+            starter.ready()
 
     held = standby.wait(places.lock_file, supervisor, waits)
     if held is None:
@@ -124,9 +149,15 @@ def _run(
     from jobctl_daemon.app import Daemon, Setup
 
     turns = Turns(_CLOCK, _blocked)
+    began = False
+
+    def ready() -> None:
+        nonlocal began
+        began = True
+        on_ready()
 
     async def run() -> None:
-        await Daemon(Setup(places, config_file, wanted, _CLOCK, uid, on_ready, turns.busy)).run()
+        await Daemon(Setup(places, config_file, wanted, _CLOCK, uid, ready, turns.busy)).run()
 
     try:
         with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(turns)) as runner:
@@ -134,6 +165,9 @@ def _run(
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # the border of the program: one line for the people, all of it for the log
+        error = _single(error)
+        if not began:
+            error = refused_start(places.state_dir, places.database, wanted.low_disk_bytes, error)
         raise _told(error) from error
     return 0
 
@@ -150,14 +184,18 @@ def _blocked(ms: int) -> None:
 
 def _told(error: BaseException) -> JobctlError:
     """The error in our words. Logged as well: in the background nobody may be left to read standard error."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
     if isinstance(error, JobctlError):
         structlog.get_logger().critical("daemon.failed", error=error.message, hint=error.hint)
         return error
     text = f"{type(error).__name__}: {error}"
     structlog.get_logger().critical("daemon.failed", error=text, exc_info=error)
     return InternalError(f"it failed: {text}", "its log has the details; please report it")
+
+
+def _single(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _at_socket(places: Places, path: str) -> Places:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.daemon import kill
+from kit.daemon import CLI, kill
 
 #: From the fault, or the signal, to the end of the process.
 WITHIN_S = 3.0
@@ -143,6 +143,19 @@ class Host:
             )
         return Started(process, said, time.monotonic())
 
+    def background(self, *program: str, descriptors: int | None = None) -> "subprocess.CompletedProcess[str]":
+        """As somebody starts it by hand, with at most so many files open."""
+        limit = "" if descriptors is None else f"ulimit -n {descriptors}; "
+        return subprocess.run(
+            ["/bin/sh", "-c", f'{limit}exec "$@"', "sh", sys.executable, *(program or ("-m", "jobctl_daemon"))],
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=WITH_START_S,
+        )
+
     def made(self) -> None:
         """A database as a daemon leaves it."""
         self.state.mkdir(parents=True, mode=0o700)
@@ -255,6 +268,52 @@ def test_a_host_that_is_not_right_is_told_in_one_line(host: Host, wrong: Callabl
     assert returned == code, said
     assert len(lines_of(said)) == 1, said
     assert not runners_of(host.state) or wrong is socket_is_a_folder
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"), [(bad_config, 2), (garbage, 9), (newer_schema, 8), (read_only_file, 6), (socket_is_a_folder, 2)]
+)
+def test_in_the_background_the_starter_ends_with_the_code_and_the_words_of_the_daemon(
+    host: Host, wrong: Callable[[Host], None], code: int
+) -> None:
+    wrong(host)
+    done = host.background()
+
+    assert done.returncode == code, done.stderr
+    assert len(lines_of(done.stderr)) == 1, done.stderr
+    assert "\0" not in done.stderr
+    assert not [complaint for complaint in _COMPLAINTS if complaint in done.stderr]
+
+
+def test_a_bug_at_the_start_reaches_the_starter_from_the_background(host: Host) -> None:
+    done = host.background("-c", FAULTY, "jobctl_daemon.app:Dispatch", "error")
+
+    assert done.returncode == 70, done.stderr
+    assert "on purpose" in lines_of(done.stderr)[0]
+
+
+@pytest.mark.parametrize("descriptors", [16, 24, 40, 63])
+def test_where_too_few_files_may_be_open_it_says_so_instead_of_never_answering(host: Host, descriptors: int) -> None:
+    done = host.background(descriptors=descriptors)
+
+    assert done.returncode == 2, done.stderr
+    assert f"only {descriptors} files" in lines_of(done.stderr)[0]
+    assert "ulimit -n" in done.stderr
+    assert not host.database.exists()
+
+
+def test_with_as_few_files_as_it_asks_for_it_works(host: Host) -> None:
+    done = host.background(descriptors=64)
+    assert done.returncode == 0, done.stderr
+    pid = int((host.state / "jobd.lock").read_text())
+    try:
+        ran = subprocess.run(
+            [*CLI, "run", "--wait", "--", "echo", "hello"],
+            env=host.environ, capture_output=True, text=True, check=False, timeout=30,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+    finally:
+        kill(pid)
 
 
 def test_a_second_daemon_is_told_who_is_the_first(host: Host) -> None:

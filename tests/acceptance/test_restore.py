@@ -222,6 +222,10 @@ def test_what_ran_in_the_copy_and_no_runner_knows_is_lost(daemon: RealDaemon, tm
     ("torn", 9, "damaged"),
     ("foreign", 8, "another program"),
     ("newer", 8, "this program knows"),
+    ("without runs", 9, "lacks "),
+    ("without a column", 9, "lacks column jobs.hidden"),
+    ("without an index", 9, "lacks index"),
+    ("without notes", 9, "its table meta"),
 ])  # fmt: skip
 def test_what_is_no_sound_copy_is_refused_before_anything_is_touched(
     daemon: RealDaemon, tmp_path: Path, make: str, code: int, words: str
@@ -255,6 +259,18 @@ def spoil(path: Path, how: str) -> None:
         path.unlink()
         with contextlib.closing(sqlite3.connect(path)) as connection:
             connection.execute("CREATE TABLE theirs (x)")
+    elif how.startswith("without"):
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("PRAGMA legacy_alter_table = ON")
+            (index,) = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql > ''").fetchone()
+            connection.execute(
+                {
+                    "without runs": "DROP TABLE runs",
+                    "without a column": "ALTER TABLE jobs RENAME COLUMN hidden TO remark",
+                    "without an index": f"DROP INDEX {index}",
+                    "without notes": "DELETE FROM meta",
+                }[how]
+            )
     else:
         with contextlib.closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("INSERT INTO migrations VALUES (?, 'later', 'x', '9')", (len(shipped()) + 1,))

@@ -155,6 +155,39 @@ def test_damage_that_is_found_while_it_runs_stops_the_daemon_and_no_command(daem
     assert daemon.finished(run)["state"] == "succeeded"
 
 
+def test_what_was_damaged_under_a_living_daemon_is_left_as_it_is_with_its_log(
+    daemon: RealDaemon, tmp_path: Path
+) -> None:
+    """A last connection that closes writes the log back into the file, and removes it."""
+    for index in range(60):
+        daemon.add(f"job-{index:03}", ["/bin/true"], schedule={"every": 3600}, note="x" * 3000)
+    daemon.stop()
+    keep(daemon, tmp_path)
+    process = daemon.start().process
+    assert process is not None
+    with database(daemon).open("r+b") as file:
+        file.seek(2 * PAGE)
+        file.write(os.urandom(11 * PAGE))
+    eventually(lambda: show_all(daemon) or "database.damaged" in daemon.log())
+    found = left(daemon)
+
+    assert process.wait(10) == DAMAGED
+    assert left(daemon) == found
+    assert found["jobctl.db-wal"]
+    assert len([line for line in daemon.log().splitlines() if line.startswith("jobd: ")]) == 1
+    assert "Traceback" not in daemon.log()
+    refused = started(daemon)
+    assert refused.returncode == DAMAGED, refused.stderr
+    assert left(daemon) == found
+    for path in database(daemon).parent.glob("jobctl.db*"):
+        path.unlink()
+
+
+def left(daemon: RealDaemon) -> dict[str, bytes]:
+    """The database and what was written ahead; the index of that is memory that all connections share."""
+    return {path.name: path.read_bytes() for path in (database(daemon), Path(f"{database(daemon)}-wal"))}
+
+
 def show_all(daemon: RealDaemon) -> None:
     """Asks for every job, whether or not anybody answers."""
     with contextlib.suppress(JobctlError):

@@ -153,12 +153,37 @@ def test_without_a_reserve_a_full_disk_is_told_in_one_line_and_keeps_the_file_as
     assert refused.returncode == 4
     words = [line for line in refused.stderr.splitlines() if line.startswith("jobd:")]
     assert len(words) == 1
+    assert "was not started" in words[0]
     assert "is full" in words[0]
+    assert str(disk.place) in words[0]
     assert "free" in refused.stderr
+    assert "then start jobd again" in refused.stderr
+    assert "by itself" not in refused.stderr
     assert "Traceback" not in refused.stderr
     disk.empty()
     daemon.start()
     assert len(list(daemon.client.runs())) == 1
+
+
+@pytest.mark.parametrize("removed", [["jobd.lock", "jobd.lock.json"], ["jobctl.db", "jobd.lock", "jobd.lock.json"]])
+def test_a_start_that_cannot_even_write_its_lock_file_names_the_folder_and_what_to_do(
+    daemon: RealDaemon, disk: SmallDisk, removed: list[str]
+) -> None:
+    daemon.stop()
+    for name in ("reserve", *removed):
+        (disk.place / name).unlink()
+    disk.fill()
+    refused = subprocess.run(
+        [sys.executable, "-m", "jobctl_daemon"],
+        env=daemon.environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=30,
+    )  # fmt: skip
+
+    assert refused.returncode == 4, refused.stderr
+    assert len([line for line in refused.stderr.splitlines() if line.startswith("jobd:")]) == 1, refused.stderr
+    assert f"it was not started: the disk of {disk.place} is full" in refused.stderr
+    assert "then start jobd again" in refused.stderr
+    disk.empty()
+    daemon.start()
 
 
 def test_results_are_kept_while_somebody_takes_every_block_that_comes_free(

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+from jobctl.errors import JobctlError, Unavailable
 from jobctl_daemon.disk.reserve import Reserve, take
 from jobctl_daemon.disk.sizes import Sizes, sizes
 from jobctl_daemon.disk.trouble import Look, Trouble, judge
@@ -165,6 +166,24 @@ class Room:
     def is_full(self) -> bool:
         """Whether the disk refuses a small new file for want of room, or for a quota."""
         return self.refusal() in _NO_ROOM
+
+
+def refused_start(folder: str, database: str, wanted_low: int, error: BaseException) -> BaseException:
+    """What a daemon that cannot start for want of a disk that takes writes says; any other error as it is."""
+    full = isinstance(error, OSError) and error.errno in _NO_ROOM
+    why = error.details.get("why") if isinstance(error, JobctlError) else None
+    if not full and why not in ("full", "read_only"):
+        return error
+    try:
+        room = Room(folder, database, wanted_low)
+    except OSError:  # there is not even the folder
+        return Unavailable(
+            f"it was not started: the disk of {folder} is full", "make room there, then start jobd again"
+        )
+    if full or why == "full":
+        room.refused()
+    trouble = room.look()
+    return error if trouble is None else trouble.refusal()
 
 
 def _total(folder: str) -> int:

@@ -33,6 +33,15 @@ class Trouble:
     kind: Kind
     message: str
     hint: str
+    what: str
+    """The same in itself, whatever it means for the daemon."""
+    remedy: str
+
+    def refusal(self) -> Unavailable:
+        """Why the daemon does not start."""
+        return Unavailable(
+            f"it was not started: {self.what}", f"{self.remedy}, then start jobd again", details={"why": self.kind}
+        )
 
     def error(self) -> Unavailable:
         """What a caller is told who asks for new work."""
@@ -49,32 +58,32 @@ def judge(seen: Look, folder: str, low: int) -> Trouble | None:
             "gone",
             f"the database in {folder} was moved, removed or replaced while jobd runs; nothing new is started",
             "put the folder back as it was, or save what jobd still holds: jobctl backup FILE; then restart jobd",
+            f"the database in {folder} was moved, removed or replaced",
+            "put the folder back as it was",
         )
     if seen.read_only:
+        remedy = "see dmesg for errors of the disk, then mount it for writing"
         return Trouble(
             "read_only",
             f"{folder} is read-only: nothing can be recorded, so nothing new is started",
-            "see dmesg for errors of the disk, then mount it for writing: everything goes on by itself",
+            f"{remedy}: everything goes on by itself",
+            f"{folder} is read-only",
+            remedy,
         )
     if seen.refused and seen.free >= low:
-        return Trouble(
-            "full",
-            f"the disk of {folder} refuses writes, as if it were full; nothing new is started",
-            f"{_bytes(seen.free)} seem free, so it may be a quota; {_GOES_ON}",
-        )
+        remedy = f"{_bytes(seen.free)} seem free, so it may be a quota: make room"
+        return _full(f"the disk of {folder} refuses writes, as if it were full", remedy)
     if seen.free < low or seen.refused:
-        return Trouble(
-            "full",
-            f"the disk of {folder} is full; nothing new is started",
-            f"{_bytes(seen.free)} of {_bytes(seen.total)} free, new work needs {_bytes(low)}: make room, {_GOES_ON}",
-        )
+        remedy = f"{_bytes(seen.free)} of {_bytes(seen.total)} free, new work needs {_bytes(low)}: make room"
+        return _full(f"the disk of {folder} is full", remedy)
     if 0 <= seen.free_files < _FILES_LOW:
-        return Trouble(
-            "full",
-            f"the disk of {folder} has no inodes left for new files; nothing new is started",
-            f"{seen.free_files} are free: remove files, {_GOES_ON}",
-        )
+        remedy = f"{seen.free_files} are free: remove files"
+        return _full(f"the disk of {folder} has no inodes left for new files", remedy)
     return None
+
+
+def _full(what: str, remedy: str) -> Trouble:
+    return Trouble("full", f"{what}; nothing new is started", f"{remedy}, {_GOES_ON}", what, remedy)
 
 
 _GOES_ON: Final = "what runs is recorded, what is due waits, and everything goes on by itself"

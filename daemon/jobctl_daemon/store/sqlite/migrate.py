@@ -1,5 +1,6 @@
 """Numbered, forward-only migrations. A migration and its stamp are one transaction, so none is ever half applied."""
 
+import contextlib
 import hashlib
 import re
 import sqlite3
@@ -49,6 +50,8 @@ def check(path: Path, known: Sequence[Migration]) -> None:
         connection = connect_untouching(path)
         try:
             stamps = _stamps(connection)
+            _compare(path, stamps, known)
+            parts = _parts(connection)
         finally:
             connection.close()
     except _Foreign as error:
@@ -61,7 +64,9 @@ def check(path: Path, known: Sequence[Migration]) -> None:
         if kind is None or kind is Failure.DAMAGED:
             raise damaged(f"{path} cannot be read as a database: {error}") from error
         raise
-    _compare(path, stamps, known)
+    lost = sorted(_made_by(known[: len(stamps)]) - parts)
+    if lost:
+        raise damaged(f"the database {path} lacks {lost[0]}" + (f" and {len(lost) - 1} more" if lost[1:] else ""))
 
 
 def migrate(connection: sqlite3.Connection, path: Path, known: Sequence[Migration]) -> int:
@@ -77,6 +82,25 @@ def migrate(connection: sqlite3.Connection, path: Path, known: Sequence[Migratio
 def schema_of(connection: sqlite3.Connection) -> int:
     """The number of the last step that was applied; 0: the database is empty."""
     return max(_stamps(connection), default=0)
+
+
+def _made_by(known: Sequence[Migration]) -> frozenset[str]:
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for migration in known:
+            _apply(connection, migration)
+        return _parts(connection)
+
+
+def _parts(connection: sqlite3.Connection) -> frozenset[str]:
+    """Everything that the schema has a name for, in words: tables and their columns, indexes, triggers, views."""
+    named = connection.execute(
+        "SELECT type || ' ' || name FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    )
+    columns = connection.execute(
+        "SELECT 'column ' || m.name || '.' || c.name FROM sqlite_schema m, pragma_table_xinfo(m.name) c"
+        " WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    )
+    return frozenset(str(words) for rows in (named.fetchall(), columns.fetchall()) for (words,) in rows)
 
 
 def _apply(connection: sqlite3.Connection, migration: Migration) -> None:

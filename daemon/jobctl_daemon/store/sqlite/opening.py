@@ -1,5 +1,6 @@
 """Opening the database file: who may see it, and the settings of its two connections."""
 
+import ctypes
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from jobctl_daemon.store.sqlite.failures import damaged
+from jobctl_daemon.store.sqlite.failures import Failure, damaged, kind_of
 
 _BUSY_MS: Final = 5_000
 _CACHE_KIB: Final = 8_192
@@ -69,6 +70,23 @@ def structure(path: Path) -> None:
         raise damaged(f"the database {path} is damaged: {'; '.join(found)}")
 
 
+def leave_open(connection: sqlite3.Connection) -> None:
+    """Leaves it open until the process is gone, as if that had been killed.
+
+    A last connection that is closed writes the log back into the file and removes it, whoever closes it: also the
+    garbage collector, and the interpreter at its end. What keeps SQLite from that (`setconfig`) needs Python 3.12.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))  # one reference too many: it is never collected
+
+
+def part(connection: sqlite3.Connection, error: BaseException) -> None:
+    """Closes a connection that has failed; what is damaged is left as it is."""
+    if kind_of(error) is Failure.DAMAGED:
+        leave_open(connection)
+    else:
+        connection.close()
+
+
 @contextmanager
 def busy_timeout(connection: sqlite3.Connection, timeout_ms: int) -> Iterator[None]:
     """Waits at most so long for locks inside the block."""
@@ -87,8 +105,8 @@ def _connect(uri: str, *settings: str) -> sqlite3.Connection:
     try:
         for setting in (f"busy_timeout = {_BUSY_MS}", f"cache_size = -{_CACHE_KIB}", "temp_store = MEMORY", *settings):
             connection.execute(f"PRAGMA {setting}")
-    except BaseException:
-        connection.close()
+    except BaseException as error:
+        part(connection, error)
         raise
     return connection
 

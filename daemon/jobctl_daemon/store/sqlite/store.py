@@ -99,7 +99,7 @@ from jobctl_daemon.store.sqlite import attempts as claimed_attempts
 from jobctl_daemon.store.sqlite.aside import Aside
 from jobctl_daemon.store.sqlite.failures import Failure
 from jobctl_daemon.store.sqlite.migrate import check, migrate, schema_of, shipped
-from jobctl_daemon.store.sqlite.opening import connect_reader, connect_writer, create_private, structure
+from jobctl_daemon.store.sqlite.opening import connect_reader, connect_writer, create_private, part, structure
 from jobctl_daemon.store.sqlite.thread import DatabaseThread
 from jobctl_daemon.store.sqlite.wording import Wording
 from jobctl_daemon.store.sqlite.writer import LogLength, NewWork, Writer
@@ -138,19 +138,27 @@ class SqliteStore:
             await self._writer.open()
             await self._reader.open()
         except BaseException as error:
-            await self._writer.close()
-            if isinstance(error, sqlite3.Error | OSError):
-                raise self._wording.of(error) from error
+            worded = self._wording.of(error) if isinstance(error, sqlite3.Error | OSError) else None
+            await self._writer.close()  # knows by now whether the file is damaged
+            if worded is not None:
+                raise worded from error
             raise
         self._opened = True
         if self._room is not None:
             self._room.opened()
 
     async def close(self) -> None:
-        """What was submitted is finished first. The writer closes last, so that it is the one that checkpoints."""
+        """What was submitted is finished first. The writer closes last, so that it is the one that checkpoints.
+
+        A database that has been found damaged is left as it is, with its log and its mark.
+        """
         await self._aside.close()
         if self._room is not None:
             self._room.closed()
+        if self._wording.damage is not None:
+            await self._reader.abandon()
+            await self._writer.close()
+            return
         await self._reader.close()
         await self._writer.close()
         if self._opened:
@@ -572,8 +580,8 @@ class SqliteStore:
                 before_upgrade.keep(connection, self._path, schema)
             migrate(connection, self._path, known)
             unclean.mark(self._path)
-        except BaseException:
-            connection.close()
+        except BaseException as error:
+            part(connection, error)
             raise
         return connection
 

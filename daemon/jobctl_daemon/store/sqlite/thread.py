@@ -14,6 +14,7 @@ import aiosqlite
 from jobctl.clock import Clock, SystemClock
 from jobctl.errors import Unavailable
 from jobctl_daemon.store import Watched
+from jobctl_daemon.store.sqlite.opening import leave_open
 
 T = TypeVar("T")
 #: A stuck thread is stuck in real time, whatever clock decides what is due.
@@ -48,6 +49,17 @@ class DatabaseThread:
         thread, self._thread, self._connection = self._thread, None, None
         if thread is not None:
             await thread.close()
+
+    async def abandon(self) -> None:
+        """Ends the thread, and leaves the connection open: see `leave_open`."""
+        thread, connection, self._thread, self._connection = self._thread, self._connection, None, None
+        if thread is None or connection is None:
+            return
+        leave_open(connection)
+        thread._connection = None
+        ended = thread.stop()
+        if ended is not None:
+            await ended
 
     def must_be_open(self) -> None:
         """Raises `Unavailable` when it is closed."""

@@ -11,13 +11,16 @@ from jobctl_daemon.store.sqlite.failures import Failure, kind_of, settled, trans
 
 
 class Wording:
-    """Of one database. `on_damage` hears of the first damage, on whatever thread it was found."""
+    """Of one database. `on_damage` hears of the first damage, on whatever thread it was found.
+
+    `damage` is that one: from then on the file, and what lies beside it, is left as it is.
+    """
 
     def __init__(self, path: Path, room: Room | None = None) -> None:
         self._path = path
         self._room = room
         self.on_damage: Callable[[Damaged], None] = _nobody
-        self._told = False
+        self.damage: Damaged | None = None
 
     def kind(self, error: BaseException) -> Failure | None:
         """What kind of trouble it is; None when it is none of the file or the disk."""
@@ -36,8 +39,8 @@ class Wording:
             if trouble is not None:
                 return trouble.error()
         worded = translate(error, kind, str(self._path), holders.writers(self._path) if kind is Failure.LOCKED else ())
-        if isinstance(worded, Damaged) and not self._told:
-            self._told = True
+        if isinstance(worded, Damaged) and self.damage is None:
+            self.damage = worded
             self.on_damage(worded)
         return worded
 

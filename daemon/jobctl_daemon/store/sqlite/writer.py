@@ -95,9 +95,12 @@ class Writer:
         self._told = await self._thread.call(events.newest)
 
     async def close(self) -> None:
-        """Finishes what was submitted, empties the write-ahead log and closes."""
+        """Finishes what was submitted, empties the write-ahead log and closes. A damaged file is left as it is."""
         if self._opened:
             self._opened = False
+            if self._wording.damage is not None:
+                await self._thread.abandon()
+                return
             try:
                 await self._thread.call(_checkpoint)
             finally:
@@ -124,6 +127,8 @@ class Writer:
         """A small write of its own, which waits no longer for locks than somebody who has asked how things are."""
 
         def alone(connection: sqlite3.Connection) -> Outcome:
+            if self._wording.damage is not None:
+                return Outcome(error=self._wording.damage)
             with busy_timeout(connection, _PROBE_MS):
                 (outcome,) = commit(connection, [write])
             self._tend_log(connection)
@@ -179,6 +184,8 @@ class Writer:
 
     # ── a full disk ──────────────────────────────────────────────
     def _committed(self, connection: sqlite3.Connection, operations: list[Operation]) -> list[Outcome]:
+        if self._wording.damage is not None:
+            return [Outcome(error=self._wording.damage)] * len(operations)
         try:
             outcomes = commit(connection, operations, partial(self._relieved, connection))
         except Exception as error:  # noqa: BLE001 - not even a rollback went through; nobody may wait for ever
@@ -229,6 +236,8 @@ class Writer:
 
     def _empty_log(self, connection: sqlite3.Connection) -> None:
         """On a full disk it is written back, but keeps its blocks: others would take them."""
+        if self._wording.damage is not None:
+            return
         short = self._room is not None and self._room.trouble is not None
         emptied = _checkpoint(connection, "RESTART" if short else "TRUNCATE")
         self._blocked = emptied is Emptying.BLOCKED
