@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from jobctl_daemon.runner.processes import Search
 from unit.runner.harness import ENV, Client, Runner, ended, marked, pidfd
 
 # Leaves its session twice over, then writes its pid; TERM is ignored everywhere.
@@ -156,3 +158,33 @@ def test_in_a_control_group_not_even_the_first_child_escapes(tmp_path: Path) -> 
                 assert ended(handle)
     finally:
         runner.close()
+
+
+def test_a_look_without_time_sees_one_process_and_goes_on_with_the_next() -> None:
+    with subprocess.Popen(["/bin/sleep", "1000"], env={"MARK": "a-look-in-steps"}) as process:
+        try:
+            look = Search(lambda _: False, lambda environment: b"\0MARK=a-look-in-steps\0" in environment, None, {})
+            steps = 1
+            while not look.go_on(0):
+                steps += 1
+            # More than one: each step ends at the first living process, and this one and its parent are two.
+            assert steps > 1
+            assert list(look.found) == [process.pid]
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("mode", ["kill", "cancel"])
+def test_a_child_without_any_mark_is_found_by_its_parent_and_not_forgotten_when_that_ends(
+    runner: Runner, client: Client, mode: str
+) -> None:
+    script = "env -i setsid sh -c 'trap \"\" TERM; echo up; sleep 1000' & echo $!; sleep 1000"
+    attempt_id = runner.begin(client, ["/bin/sh", "-c", script])
+    wait_for_log(runner, attempt_id, b"up")
+    while (lines := runner.log(attempt_id).split(b"\n")) and len(lines) < 3:
+        pass
+    escaped = next(int(line) for line in lines if line.isdigit())
+    with pidfd(escaped) as handle:
+        client.say("kill", id=attempt_id, mode=mode, grace_ms=300)
+        client.wait("ended", attempt_id)
+        assert ended(handle)

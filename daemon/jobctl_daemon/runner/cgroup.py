@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from .identity import read_file, stat
+from .identity import read_file
 
 _MOUNTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
 _OWN_LEAF = "runner"
@@ -172,13 +172,10 @@ def pids(path: str) -> list[int]:
     return [int(line) for line in text.split()] if text else []
 
 
-def members(path: str) -> dict[int, int]:
-    """Return {pid: start} of a group; the start is read before membership is checked again, so it is theirs."""
-    found = {pid: process.start for pid in pids(path) if (process := stat(pid)) is not None and not process.dead}
-    if not found:
-        return found
-    still = set(pids(path))
-    return {pid: start for pid, start in found.items() if pid in still}
+def holds(path: str, pid: int) -> bool:
+    """Tell whether a process is in a group now."""
+    inside = path_of(pid)
+    return inside is not None and path in [mount + inside for mount in _MOUNTS]
 
 
 def kill(path: str) -> bool:

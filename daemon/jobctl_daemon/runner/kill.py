@@ -29,14 +29,17 @@ class Ending:
         self._look_s = _FIRST_LOOK_S
         self._grace: Timer | None = None
         self._look: Timer | None = None
+        self._asking = False
         self._finished = False
 
     def ask(self, grace_ms: int) -> None:
         """Send TERM now and KILL after the grace."""
         if self._killing_since is None and self._grace is None:
-            self._note("TERM")
-            self._tree.terminate()
+            # First of all: whatever the signals cost, the grace ends in time.
             self._grace = self._loop.after(grace_ms / 1000, self.force)
+            self._note("TERM")
+            self._asking = True
+            self._check()
 
     def force(self) -> None:
         """Send KILL now, and until nothing is left."""
@@ -45,6 +48,8 @@ class Ending:
         self._killing_since = boot_s()
         self._note("KILL")
         self._look_s = _FIRST_LOOK_S
+        self._asking = False
+        self._tree.begin_anew()
         self._check()
 
     def leader_died(self) -> None:
@@ -56,16 +61,23 @@ class Ending:
         if self._finished:
             return
         killing = self._killing_since is not None
-        alive = self._tree.kill() if killing else self._tree.members()
-        if self._leader_dead and (not alive or self._bound_reached()):
-            self._finish(sorted(alive))
+        alive = None
+        if killing:
+            alive = self._tree.kill()
+        elif self._asking:
+            self._asking = not self._tree.terminate()
+        elif self._leader_dead:
+            alive = self._tree.rest()
+        if alive is not None and self._leader_dead and (not alive or self._bound_reached()):
+            self._finish(alive)
             return
         if self._look is not None:
             self._look.cancel()
             self._look = None
-        if killing or self._leader_dead:
-            self._look = self._loop.after(self._look_s, self._check)
-            self._look_s = min(self._look_s * 2, _LONGEST_LOOK_S)
+        if killing or self._leader_dead or self._asking:
+            self._look = self._loop.after(_FIRST_LOOK_S if alive is None else self._look_s, self._check)
+            if alive is not None:
+                self._look_s = min(self._look_s * 2, _LONGEST_LOOK_S)
 
     def _bound_reached(self) -> bool:
         return self._killing_since is not None and boot_s() - self._killing_since > _BOUND_S

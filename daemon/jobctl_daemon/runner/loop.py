@@ -95,7 +95,9 @@ class Loop:
         return min(max(0.0, self._timers[0][0] - boot_s()), _LONGEST_WAIT_S)
 
     def _fire(self) -> None:
-        while self._timers and self._timers[0][0] <= boot_s():
+        # Those that fall due meanwhile have their turn after the descriptors, or slow ones could keep each other going.
+        now = boot_s()
+        while self._timers and self._timers[0][0] <= now:
             timer = heapq.heappop(self._timers)[2]
             call, timer.call = timer.call, None
             if call is not None:

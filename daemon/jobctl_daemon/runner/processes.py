@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 
+from . import cgroup
+from .clock import boot_s
 from .identity import Stat, lives, read_file, start_time, stat
 
 TYPE_CHECKING = False
@@ -48,29 +50,74 @@ def carriers(matches: Callable[[bytes], bool]) -> list[Stat]:
     return [process for process in everything() if matches(environment(process.pid))]
 
 
-def family(leader: int | None, matches: Callable[[bytes], bool]) -> dict[int, int]:
-    """Return {pid: start} of what belongs to an attempt: its session and group, its marker, and their children.
+class Search:
+    """One look at every process of the host for those of an attempt, in as many steps as it takes.
 
-    leader is given only while its number cannot be another's: alive and checked, or not yet reaped.
+    They are known by their control group, the leader's session and group, the marker, and as children of such.
+    leads(number) tells whether a number is the leader's now; known are {pid: start} of an earlier look: their
+    parents may have ended since. found: {pid: what it was when it was seen}.
     """
-    processes = list(everything())
-    found = {
-        process.pid: process.start
-        for process in processes
-        if (leader is not None and leader in (process.pid, process.session, process.group))
-        or matches(environment(process.pid))
-    }
-    parents, grew = set(found), True
-    if leader is not None:
-        parents.add(leader)
-    while grew:
-        grew = False
-        for process in processes:
-            if process.pid not in found and process.parent in parents:
-                found[process.pid] = process.start
-                parents.add(process.pid)
-                grew = True
-    return found
+
+    def __init__(
+        self,
+        leads: Callable[[int], bool],
+        matches: Callable[[bytes], bool],
+        group: str | None,
+        known: dict[int, int],
+    ) -> None:
+        self.found: dict[int, Stat] = {}
+        self._leads = leads
+        self._matches = matches
+        self._group = group
+        self._known = known
+        self._grouped = dict.fromkeys(cgroup.pids(group)) if group is not None else {}
+        # The group's first: there they are certain.
+        numbers = dict.fromkeys([*self._grouped, *(int(name) for name in os.listdir("/proc") if name.isdigit())])
+        numbers.pop(os.getpid(), None)
+        self._numbers = iter(numbers)
+        self._children: dict[int, list[Stat]] = {}
+
+    def go_on(self, until_s: float) -> bool:
+        """Look on until that many seconds since boot; True once every process was looked at."""
+        whole = True
+        for pid in self._numbers:
+            process = stat(pid)
+            if process is not None and not process.dead:
+                if self._belongs(process):
+                    self.found[pid] = process
+                else:
+                    self._children.setdefault(process.parent, []).append(process)
+            if boot_s() >= until_s:
+                whole = False
+                break
+        self._find_children()
+        return whole
+
+    def _belongs(self, process: Stat) -> bool:
+        pid = process.pid
+        return (
+            self._known.get(pid) == process.start
+            or any(self._leads(number) for number in (pid, process.session, process.group))
+            or (self._group is not None and pid in self._grouped and cgroup.holds(self._group, pid))
+            or self._matches(environment(pid))
+        )
+
+    def _find_children(self) -> None:
+        parents = [number for number in self._children if number in self.found or self._leads(number)]
+        while parents:
+            parent = parents.pop()
+            for process in self._children.pop(parent, ()):
+                if self._is_child(process, parent):
+                    self.found[process.pid] = process
+                    parents.append(process.pid)
+
+    def _is_child(self, process: Stat, parent: int) -> bool:
+        """Tell whether that is so: since the parent was seen, its number may have become another's."""
+        now = stat(process.pid)
+        if now is None or now.start != process.start or now.parent != parent:
+            return False
+        known = self.found.get(parent)
+        return start_time(parent) == known.start if known is not None else self._leads(parent)
 
 
 def send(pid: int, start: int, number: int) -> bool:

@@ -1,4 +1,8 @@
-"""All processes of one attempt, by every mark there is: control group, session, group, descent, environment."""
+"""All processes of one attempt, by every mark there is: control group, session, group, descent, environment.
+
+Whatever an attempt has become, also tens of thousands of processes that fork on, no call here takes much longer than
+_SLICE_S, and what ends the bulk of them at once does not wait until each was looked at.
+"""
 
 from __future__ import annotations
 
@@ -6,44 +10,102 @@ import os
 import signal
 
 from . import cgroup
-from .processes import family, send
+from .clock import boot_s
+from .identity import start_time
+from .processes import Search, send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .identity import Stat
+
+# How long the runner's other commands may have to wait for one look.
+_SLICE_S = 0.1
+
 
 class Tree:
     """What one attempt started."""
 
-    __slots__ = ("cgroup", "leader", "matches")
+    __slots__ = ("_known", "_search", "_start", "_told", "cgroup", "leader", "matches")
 
     def __init__(self, matches: Callable[[bytes], bool], leader: int | None, group: str | None) -> None:
         self.matches = matches
         self.cgroup = group
         # Set only while the number is the command's for certain.
         self.leader = leader
+        self._start = start_time(leader) if leader is not None else None
+        self._known: dict[int, int] = {}
+        self._search: Search | None = None
+        self._told = False
 
     def members(self) -> dict[int, int]:
-        """Return {pid: start} of all that lives; costs a look at every process of the host."""
-        found = family(self.leader, self.matches)
-        if self.cgroup is not None:
-            found.update(cgroup.members(self.cgroup))
-        found.pop(os.getpid(), None)
-        return found
+        """Return {pid: start} of what lives; not all when there is more than can be looked at in short time."""
+        search = self._begin()
+        while not search.go_on(boot_s() + _SLICE_S) and not search.found:
+            pass
+        return {pid: process.start for pid, process in search.found.items()}
 
-    def terminate(self) -> None:
-        """Ask all to end, and wake those that are stopped so that they can hear it."""
-        found = self.members()
+    def begin_anew(self) -> None:
+        """Forget a look that is not finished."""
+        self._search = None
+
+    def rest(self) -> list[int] | None:
+        """Look for who lives; return all of them, or None when the look is to be gone on with by another call."""
+        return self._look_on()[1]
+
+    def terminate(self) -> bool:
+        """Ask all to end, and wake those that are stopped so that they can hear it; False: call again, for the rest."""
+        first = self._search is None
+        fresh, found = self._look_on()
         for number in (signal.SIGTERM, signal.SIGCONT):
-            for pid, start in found.items():
-                send(pid, start, number)
+            # Not before the look: who is a child of what ends by this, and has no other mark, had to be found first.
+            if first:
+                self._told = self._send_group(number)
+            for process in fresh:
+                # Once each: a second TERM means "at once" to some.
+                if not (self._told and process.group == self.leader):
+                    send(process.pid, process.start, number)
+        return found is not None
 
-    def kill(self) -> dict[int, int]:
-        """Kill all; return who was there."""
-        if self.cgroup is not None:
-            cgroup.kill(self.cgroup)
-        found = self.members()
-        for pid, start in found.items():
-            send(pid, start, signal.SIGKILL)
+    def kill(self) -> list[int] | None:
+        """Kill all; return who was there, or None when the look for more is to be gone on with by another call."""
+        if self.cgroup is None or not cgroup.kill(self.cgroup):
+            # They fork no more while it is looked who are children of theirs without another mark.
+            self._send_group(signal.SIGSTOP)
+        fresh, found = self._look_on()
+        self._send_group(signal.SIGKILL)
+        for process in fresh:
+            send(process.pid, process.start, signal.SIGKILL)
         return found
+
+    def _begin(self) -> Search:
+        return Search(self._leads, self.matches, self.cgroup, self._known)
+
+    def _look_on(self) -> tuple[list[Stat], list[int] | None]:
+        """Return who was found just now, and when that ended the look, all whom it found."""
+        search = self._search or self._begin()
+        before = len(search.found)
+        whole = search.go_on(boot_s() + _SLICE_S)
+        fresh = list(search.found.values())[before:]
+        if not whole:
+            self._search = search
+            self._known.update((process.pid, process.start) for process in fresh)
+            return fresh, None
+        self._search = None
+        self._known = {pid: process.start for pid, process in search.found.items()}
+        return fresh, sorted(search.found)
+
+    def _leads(self, number: int) -> bool:
+        """Tell whether a number is the leader's, alive or not yet reaped, and so that of its session and group."""
+        return number == self.leader and start_time(number) == self._start
+
+    def _send_group(self, number: int) -> bool:
+        """Signal the leader's process group, in one call however many they are; tell whether that could be."""
+        if self.leader is None or not self._leads(self.leader):
+            return False
+        try:
+            os.killpg(self.leader, number)
+        except OSError:
+            return False
+        return True
