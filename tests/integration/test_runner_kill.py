@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import select
 import signal
 import subprocess
 import sys
@@ -10,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from jobctl_daemon.runner.kill import Ending
+from jobctl_daemon.runner.loop import READ, Loop
 from jobctl_daemon.runner.processes import Search
+from jobctl_daemon.runner.tree import Tree
 from unit.runner.harness import ENV, Client, Runner, ended, marked, pidfd
 
 # Leaves its session twice over, then writes its pid; TERM is ignored everywhere.
@@ -188,3 +193,31 @@ def test_a_child_without_any_mark_is_found_by_its_parent_and_not_forgotten_when_
         client.say("kill", id=attempt_id, mode=mode, grace_ms=300)
         client.wait("ended", attempt_id)
         assert ended(handle)
+
+
+def test_grace_ends_in_time_however_long_a_look_at_all_processes_takes() -> None:
+    def slowly(_: bytes) -> bool:
+        select.select([], [], [], 0.05)
+        return False
+
+    complaints: list[str] = []
+    loop = Loop(complaints.append)
+    with contextlib.ExitStack() as stack:
+        # So many that one whole look takes more than three seconds on any host.
+        for _ in range(60):
+            other = stack.enter_context(subprocess.Popen(["/bin/sleep", "1000"]))
+            stack.callback(other.kill)
+        argv = ["/bin/sh", "-c", "trap '' TERM; echo up; while :; do sleep 1; done"]
+        command = stack.enter_context(subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True))
+        stack.callback(command.kill)
+        assert command.stdout is not None
+        assert command.stdout.readline() == b"up\n"
+        handle = stack.enter_context(pidfd(command.pid))
+        ending = Ending(loop, Tree(slowly, command.pid, None), lambda _: None)
+        loop.add(handle, READ, lambda _: loop.stop())
+        ending.ask(300)
+        loop.run()
+    (term, _), (kill, _) = ending.signals
+    assert [name for _, name in ending.signals] == ["TERM", "KILL"]
+    assert 300 <= kill - term < 2000
+    assert complaints == []
