@@ -44,10 +44,21 @@ def resumption(job: DueJob, schedule: Schedule, now_ms: int, *, catch_up: bool) 
         job_id=job.job_id,
         revision=job.revision,
         runs=due.runs_of(job, schedule, backlog.kept, now_ms) if backlog else (),
-        rows=missed(job, schedule, until_ms, now_ms, *_why(job, catch_up)),
+        rows=missed(job, schedule, until_ms, now_ms, *_why(job, catch_up)) + _passed_over(job, schedule, now_ms),
         next_ms=following.at_ms if following else None,
         handled_ms=max(now_ms, skipped_ms),
     )
+
+
+def _passed_over(job: DueJob, schedule: Schedule, now_ms: int) -> tuple[LedgerRow, ...]:
+    """Rows for what lies ahead, and yet before what somebody asked to leave out: the clock was set back behind it, and
+    the cursor goes behind all of it at once."""
+    if not job.generation:
+        return ()
+    pieces = stretches(max(now_ms, job.handled_ms), job.skip_until_ms or 0, job.left_out)
+    words = "the clock was set back while the job was held; it goes on behind what was asked to be left out"
+    rows = (row(job, schedule, after_ms, to_ms, now_ms, SkipReason.CLOCK, words) for after_ms, to_ms in pieces)
+    return tuple(made for made in rows if made is not None)
 
 
 def missed(

@@ -180,6 +180,15 @@ def test_what_was_left_out_while_it_was_held_is_neither_missed_nor_made_up(
     assert (decided.next_ms, decided.handled_ms) == (START + 11 * MINUTE, START + 10 * MINUTE + 10_000)
 
 
+def test_what_lies_before_a_skip_behind_which_the_clock_was_set_back_has_its_row() -> None:
+    """It had passed while the job was held, and lies ahead again; the cursor goes behind the skip at once."""
+    facts = {"left_out": minutes((6, 8)), "skip_until_ms": START + 8 * MINUTE, "generation": 1}
+    decided = caught_up(START + 3 * MINUTE + 40_000, Misfire.SKIP, START + 2 * MINUTE, **facts)
+    assert spans(decided) == [(3, 3, 1), (4, 5, 2)]
+    assert [row.reason for row in decided.rows] == [SkipReason.PAUSED, SkipReason.CLOCK]
+    assert decided.next_ms == START + 9 * MINUTE
+
+
 def test_the_end_of_a_catch_up_may_be_left_out() -> None:
     decided = caught_up(START + 5 * MINUTE, Misfire.ONCE, left_out=minutes((4, 8)), skip_until_ms=START + 8 * MINUTE)
     assert [(run.slot_ms - START) // MINUTE for run in decided.runs] == [3]
