@@ -1,9 +1,14 @@
 """What tests count is told at the end, also by those that ran in another process; tests may be chosen by case."""
 
+import signal
 from pathlib import Path
 from typing import Final
 
 import pytest
+
+# One that was started in the background ignores SIGINT, and so would everything that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _HERE: Final = Path(__file__).parent
 #: Folders whose files take longest, and so are begun first: with several processes none is left to end alone.
@@ -12,14 +17,24 @@ _LONGEST: Final = ("faults", "acceptance", "simulation", "properties", "cases", 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--case", action="append", default=[], help="only the tests that show this case of docs/faults.md")
+    parser.addoption("--long", choices=("no", "too", "only"), help="tests that take long: no, unless some are named")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "case(number, …): the test shows these cases of docs/faults.md")
+    config.addinivalue_line("markers", "long: takes many seconds, so it is left out unless --long asks for it")
+    if config.option.long is None and not hasattr(config, "workerinput"):  # the workers are told
+        config.option.long = "too" if config.args_source is pytest.Config.ArgsSource.ARGS else "no"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """`--case F001`: only what shows it. The order stays random inside the folders."""
+    """`--case F001`: only what shows it. What takes long is left out of a run of all. The order stays random inside
+    the folders."""
+    long = config.getoption("--long")
+    if long == "no":
+        items[:] = [item for item in items if item.get_closest_marker("long") is None]
+    elif long == "only":
+        items[:] = [item for item in items if item.get_closest_marker("long") is not None]
     wanted = set(config.getoption("--case"))
     if wanted:
         items[:] = [

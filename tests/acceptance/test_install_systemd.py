@@ -144,6 +144,7 @@ def _remove_groups() -> None:
 
 
 @pytest.mark.timeout(240)
+@pytest.mark.long
 def test_commands_outlive_the_daemon_and_the_runners_under_a_real_systemd(host: Host) -> None:
     host.stand_in("loginctl", "#!/bin/sh\nexit 0\n")
     steps = host.folder / "steps"

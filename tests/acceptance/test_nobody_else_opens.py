@@ -140,6 +140,7 @@ def test_while_it_runs_no_verb_opens_it(daemon: RealDaemon, tmp_path: Path) -> N
 
 @pytest.mark.case("F092")
 @pytest.mark.parametrize("state", ["without_socket", "frozen", "stopped"])
+@pytest.mark.long
 def test_without_an_answer_every_verb_says_how_to_get_one(
     request: pytest.FixtureRequest, tmp_path: Path, state: str
 ) -> None:

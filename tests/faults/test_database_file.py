@@ -325,6 +325,7 @@ def test_a_database_that_is_replaced_by_another_one_is_noticed(daemon: RealDaemo
 
 
 @pytest.mark.case("F085")
+@pytest.mark.long
 def test_another_writer_is_named_and_everything_goes_on_when_it_ends(daemon: RealDaemon) -> None:
     daemon.add("job", ["/bin/true"], schedule={"every": 1})
     daemon.until(lambda: daemon.runs_of("job"))
@@ -358,6 +359,7 @@ def test_another_writer_is_named_and_everything_goes_on_when_it_ends(daemon: Rea
 
 
 @pytest.mark.case("F087")
+@pytest.mark.long
 def test_a_reader_that_never_ends_is_named_and_the_log_shrinks_by_itself_when_it_does(daemon: RealDaemon) -> None:
     script = (
         "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); "

@@ -212,6 +212,7 @@ def test_a_daemon_that_starts_beside_a_stopped_runner_hears_of_its_death(daemon:
     assert sorted(gates.starts()) == names
 
 
+@pytest.mark.long
 def test_a_timeout_that_nobody_enforces_is_told(daemon: RealDaemon, tmp_path: Path) -> None:
     run = daemon.until_says(daemon.run("echo begin; exec tail -f /dev/null", timeout=1, grace=0.5), b"begin")
     pids = daemon.runners()
@@ -291,6 +292,7 @@ def test_a_run_is_killed_while_its_start_hangs(daemon: RealDaemon, tmp_path: Pat
 
 
 @pytest.mark.case("F006")
+@pytest.mark.long
 def test_an_exec_that_does_not_come_back_is_ended_and_recorded(
     daemon: RealDaemon, tmp_path: Path, gates: Gates
 ) -> None:
@@ -314,6 +316,7 @@ def test_an_exec_that_does_not_come_back_is_ended_and_recorded(
     assert [daemon.finished(one)["exit_code"] for one in beside] == [4, 4]
 
 
+@pytest.mark.long
 def test_who_asks_for_health_only_has_a_stopped_runner_noticed(daemon: RealDaemon) -> None:
     """No command is due of it, and nobody looks at the status: the daemon asks because it is asked."""
     stopped, _ = daemon.runners()

@@ -40,6 +40,7 @@ def hang_up(daemon: RealDaemon, method: str, path: str, body: dict[str, Any], af
 
 
 @pytest.mark.case("F094")
+@pytest.mark.long
 def test_a_thousand_callers_that_hang_up_leave_nothing_half_done(daemon: RealDaemon) -> None:
     chance = random.Random(7)
     daemon.add("busy", ["/bin/true"], schedule={"every": 1}, overlap="allow", misfire="skip")

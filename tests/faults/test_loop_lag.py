@@ -64,6 +64,7 @@ def fill(daemon: RealDaemon) -> None:
 
 @pytest.mark.case("F131")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's daemon runs commands as other users")
+@pytest.mark.long
 def test_the_loop_is_free_and_starts_are_on_time_whatever_hangs_beside_them(
     daemon: RealDaemon, record_property: Callable[[str, object], None]
 ) -> None:
@@ -95,6 +96,7 @@ def test_the_loop_is_free_and_starts_are_on_time_whatever_hangs_beside_them(
 
 
 @pytest.mark.case("F131")
+@pytest.mark.long
 def test_three_hours_of_ten_thousand_jobs_at_once_leave_the_loop_free(
     daemon: RealDaemon, record_property: Callable[[str, object], None]
 ) -> None:

@@ -99,6 +99,7 @@ def daemon(tmp_path: Path) -> Iterator[RealDaemon]:
 
 
 @pytest.mark.case("F102")
+@pytest.mark.long
 def test_old_runs_and_logs_go_while_others_run_on_time_and_a_kill_in_between_loses_sight_of_none(
     daemon: RealDaemon, tmp_path: Path
 ) -> None:

@@ -315,7 +315,7 @@ def test_without_descriptors_it_does_not_spin_and_answers_again_by_itself(broken
         resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
         caller.settimeout(10)
         assert caller.recv(4096).startswith(b"HTTP/1.1 200")
-    assert "event=service.recovered service=api" in daemon.log()
+    soon(lambda: "event=service.recovered service=api" in daemon.log())
     assert daemon.client.ready() == {"status": "ok"}
 
 
@@ -363,6 +363,7 @@ def _answers(daemon: RealDaemon) -> bool:
 
 
 @pytest.mark.case("F066")
+@pytest.mark.long
 def test_a_daemon_that_is_held_up_in_every_way_starts_no_long_command_again(
     broken: Callable[..., RealDaemon], tmp_path: Path
 ) -> None:
@@ -416,6 +417,7 @@ raise SystemExit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.long
 def test_runners_that_die_as_soon_as_they_are_started_are_not_started_without_end(tmp_path: Path) -> None:
     daemon = RealDaemon(tmp_path / "home")
     daemon.program = ["-c", MORTAL]

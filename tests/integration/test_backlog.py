@@ -88,6 +88,7 @@ async def test_a_storm_of_catch_ups_keeps_to_the_limit_and_gives_way_to_what_is_
 
 @pytest.mark.case("F059")
 @pytest.mark.parametrize("spread_ms", [0, 2 * MINUTE])
+@pytest.mark.long
 async def test_a_thousand_jobs_at_minute_zero_all_run_once_and_with_jitter_each_at_its_own_place(
     host: Lives, spread_ms: int
 ) -> None:
