@@ -195,10 +195,15 @@ class Laws:
         if self._keys.setdefault(command.run_id, command.key) != command.key:
             raise Violation(f"run {command.run_id} has two keys: {self._keys[command.run_id]}, {command.key} (I1)")
         slot_ms = round(datetime.fromisoformat(command.slot).timestamp() * 1000)
-        if slot_ms > command.began_ms + world.back_ms + 1_000:
+        if slot_ms > command.began_ms + world.back_ms + 1_000 and not self._retries_another(command.run_id):
             raise Violation(f"{command.id} begins {slot_ms - command.began_ms} ms before its time")
         if len(world.living) >= world.slots:
             raise Violation(f"{command.id} begins, and as many commands as may be are alive: {list(world.living)} (I6)")
+
+    def _retries_another(self, run_id: int) -> bool:
+        """Whoever retries a run that was cancelled before its time wants it now, under the same logical time."""
+        row = self._look.execute("SELECT retry_of FROM runs WHERE id = ?", (run_id,)).fetchone()
+        return row is not None and row[0] is not None
 
     def _every_command_has_its_claim(self) -> None:
         if not self.world.living or self.world.most_alive > 1:
