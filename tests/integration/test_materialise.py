@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from jobctl.errors import Unavailable
 from jobctl.model import Execution, Job, JobSpec, Policies, ScheduleSpec
 from jobctl.states import Misfire, SkipReason, Trigger
-from jobctl_daemon.rows import Caller, DueJob, Expansion, LedgerRow, RunFilter
+from jobctl_daemon.rows import Caller, ClockStep, DueJob, Expansion, JobFilter, LedgerRow, RunFilter
 from jobctl_daemon.schedules import schedule_of
 from jobctl_daemon.services import once
 from jobctl_daemon.services.clock import Timekeeper
@@ -149,6 +150,30 @@ async def test_missed_slots_of_a_pause_are_one_row_and_nothing_fires_at_its_end(
 
 
 @pytest.mark.case("F052")
+async def test_a_store_that_fails_while_a_pause_ends_parks_nobody(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started_ms = scene.clock.now_ms()
+    step = ClockStep(from_ms=started_ms, to_ms=started_ms - MINUTE, held_ms=started_ms)
+    await scene.store.stepped(step, scene.epoch)
+    job = await scene.add(_minutely(scene.clock))
+    scene.clock.tick(MINUTE // 2)
+    await scene.store.pause_job(OWNER, job.id, "ana", None, None, scene.clock.now_ms())
+    scene.clock.tick(5 * MINUTE)
+    await scene.store.resume_job(OWNER, job.id, False, scene.clock.now_ms())
+
+    async def lost(job_ids: Any, now_ms: int) -> Any:
+        raise Unavailable("the answer was lost")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(scene.store, "covered", lost)
+        with pytest.raises(Unavailable):
+            await scene.run_all()
+    await scene.run_all()
+    (resumed,), _ = await scene.store.jobs(OWNER, JobFilter(limit=10))
+    assert (resumed.state, len(await scene.skipped(job))) == ("ok", 1)
+
+
 async def test_a_boot_job_runs_once_each_boot_and_not_for_the_boot_it_was_added_in(scene: Scene) -> None:
     await once.expand_boot(scene.store, scene.clock, "boot-a", scene.epoch)
     scene.clock.tick(1000)

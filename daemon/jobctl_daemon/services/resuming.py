@@ -45,8 +45,8 @@ async def counted_from_its_rows(store: Store, job: DueJob, now_ms: int) -> DueJo
 
 
 async def _resumed(store: Store, job: DueJob, now_ms: int) -> Resumption | None:
+    counted = await counted_from_its_rows(store, job, now_ms)  # a store that fails says nothing of the schedule
     try:
-        counted = await counted_from_its_rows(store, job, now_ms)
         return resumption(counted, stored_schedule(job), now_ms, catch_up=job.resuming == "catch_up")
     except Exception as error:  # noqa: BLE001 - one schedule that breaks must not hold the others
         structlog.get_logger().exception("job.parked", job_id=job.job_id)
