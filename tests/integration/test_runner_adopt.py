@@ -210,13 +210,15 @@ def test_records_that_make_no_sense_harm_nobody(runner: Runner) -> None:
     runner.start()
     runner.kill()
     records = runner.directory / "records"
-    (records / "1-1.intent").write_text("{")
-    (records / "2-1.pid").write_text("{}")
+    # Of an attempt whose record cannot be read its processes are known by these numbers: no other test may have them.
+    first, second = (f"{os.getpid() * 1_000 + number}-1" for number in (1, 2))
+    (records / f"{first}.intent").write_text("{")
+    (records / f"{second}.pid").write_text("{}")
     (records / "x-y.result").write_text("{}")
     (records / "3-1.intent~").write_text("")
     again: Client = runner.start()
     # The name of a record proves that there was an attempt: it is lost, and never one that was not started.
-    assert {item["id"]: item["result"]["cause"] for item in again.wait("list")} == {"1-1": "lost", "2-1": "lost"}
+    assert {item["id"]: item["result"]["cause"] for item in again.wait("list")} == {first: "lost", second: "lost"}
     assert runner.run(again, ["/bin/true"], run_id=50)["exit_code"] == 0
 
 
