@@ -149,7 +149,6 @@ async def test_missed_slots_of_a_pause_are_one_row_and_nothing_fires_at_its_end(
     assert await scene.slots(job) == []
 
 
-@pytest.mark.case("F052")
 async def test_a_store_that_fails_while_a_pause_ends_parks_nobody(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,6 +173,7 @@ async def test_a_store_that_fails_while_a_pause_ends_parks_nobody(
     assert (resumed.state, len(await scene.skipped(job))) == ("ok", 1)
 
 
+@pytest.mark.case("F052")
 async def test_a_boot_job_runs_once_each_boot_and_not_for_the_boot_it_was_added_in(scene: Scene) -> None:
     await once.expand_boot(scene.store, scene.clock, "boot-a", scene.epoch)
     scene.clock.tick(1000)
