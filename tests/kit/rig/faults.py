@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from jobctl.errors import JobctlError
-from kit.daemon import RealDaemon
-from kit.rig.ground import Ground, end, tell
+from kit.daemon import RealDaemon, kill
+from kit.rig.ground import Ground, tell
 from kit.rig.load import hasty_client
 from kit.rig.verdict import Blind, Done
 
@@ -180,7 +180,7 @@ class Chooser:
 
     def _gone(self, pid: int) -> None:
         tell(pid, signal.SIGKILL)
-        end(pid)
+        kill(pid)
         self._stopped.pop(pid, None)
 
     # ── kill -9 ──────────────────────────────────────────────────

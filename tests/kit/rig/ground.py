@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import select
 import shutil
 import signal
 import subprocess
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from kit.daemon import kill
 from kit.groups import remove_groups
 
 _BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
@@ -134,7 +134,7 @@ class Ground:
         """As a power cut: who could say something about the others goes first."""
         for role in ("jobd", "runner", "command", "other", "jobd", "runner", "command", "other"):
             for pid in self.pids(role):
-                end(pid)
+                kill(pid)
 
     # ── the disk ─────────────────────────────────────────────────
     def fill(self, spare: int) -> None:
@@ -147,20 +147,6 @@ class Ground:
 
     def free(self) -> None:
         self._ballast.unlink(missing_ok=True)
-
-
-def end(pid: int) -> None:
-    """kill -9, also of what is stopped; returns when it is gone."""
-    try:
-        handle = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    try:
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(handle, signal.SIGKILL)
-        select.select([handle], [], [], 10)
-    finally:
-        os.close(handle)
 
 
 def tell(pid: int, number: signal.Signals) -> None:
