@@ -55,24 +55,6 @@ def hashes(daemon: RealDaemon) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def started(daemon: RealDaemon) -> "subprocess.CompletedProcess[str]":
-    """A start that is refused: within three seconds, with one line that says why, and no traceback."""
-    began = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-m", "jobctl_daemon", "--foreground"],
-        env=daemon.environ,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=30,
-    )
-    assert time.monotonic() - began < 5
-    assert len([line for line in done.stderr.splitlines() if line.startswith("jobd: ")]) == 1, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
-
-
 def eventually(condition: Callable[[], object], within_s: float = NOTICED_S) -> None:
     deadline = time.monotonic() + within_s
     while not condition():
@@ -114,7 +96,7 @@ def test_a_damaged_file_is_refused_with_the_way_back_and_left_as_it_is(
     damage(database(daemon))
     before = hashes(daemon)
 
-    refused = started(daemon)
+    refused = daemon.refused()
 
     assert refused.returncode == DAMAGED
     assert str(database(daemon)) in refused.stderr
@@ -176,7 +158,7 @@ def test_what_was_damaged_under_a_living_daemon_is_left_as_it_is_with_its_log(
     assert found["jobctl.db-wal"]
     assert len([line for line in daemon.log().splitlines() if line.startswith("jobd: ")]) == 1
     assert "Traceback" not in daemon.log()
-    refused = started(daemon)
+    refused = daemon.refused()
     assert refused.returncode == DAMAGED, refused.stderr
     assert left(daemon) == found
     for path in database(daemon).parent.glob("jobctl.db*"):
@@ -211,7 +193,7 @@ def test_a_database_that_vanished_after_a_crash_is_not_begun_anew(daemon: RealDa
     keep(daemon, tmp_path)
     database(daemon).unlink()
 
-    refused = started(daemon)
+    refused = daemon.refused()
 
     assert refused.returncode == DAMAGED
     assert "missing" in refused.stderr
@@ -257,7 +239,7 @@ def test_a_newer_version_is_refused_before_any_write(daemon: RealDaemon, tmp_pat
         shutil.copy2(path, database(daemon).parent / path.name)
     before = hashes(daemon)
 
-    refused = started(daemon)
+    refused = daemon.refused()
 
     assert refused.returncode == VERSION, refused.stderr
     assert str(database(daemon)) in refused.stderr
@@ -279,7 +261,7 @@ def test_what_root_left_behind_is_told_with_its_repair_and_nothing_is_run(daemon
     theirs = database(daemon).parent / name
     os.chown(theirs, 65534, 65534)
 
-    refused = started(daemon)
+    refused = daemon.refused()
 
     assert refused.returncode == PERMISSION
     assert str(theirs) in refused.stderr

@@ -6,6 +6,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -146,6 +147,23 @@ class RealDaemon:
                         self.client.kill_run(run["id"])
                 for run in left:
                     self.client.run(run["id"], wait_s=10)
+
+    def refused(self) -> "subprocess.CompletedProcess[str]":
+        """A start that must be refused: within seconds, with one line that says why, and no traceback."""
+        began = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-m", "jobctl_daemon", "--foreground"],
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=30,
+        )
+        assert time.monotonic() - began < 5
+        assert len([line for line in done.stderr.splitlines() if line.startswith("jobd: ")]) == 1, done.stderr
+        assert "Traceback" not in done.stderr
+        return done
 
     # ── what tests ask ───────────────────────────────────────────
     def add(self, name: str, command: list[str] | str, **fields: Any) -> Json:
