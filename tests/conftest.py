@@ -2,7 +2,7 @@
 
 import signal
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -23,8 +23,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "case(number, …): the test shows these cases of docs/faults.md")
     config.addinivalue_line("markers", "long: takes many seconds, so it is left out unless --long asks for it")
-    if config.option.long is None and not hasattr(config, "workerinput"):  # the workers are told
+    if hasattr(config, "workerinput"):
+        config.option.long = config.workerinput["long"]
+    elif config.option.long is None:
         config.option.long = "too" if config.args_source is pytest.Config.ArgsSource.ARGS else "no"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """A worker of pytest-xdist is told what was asked for."""
+    node.workerinput["long"] = node.config.option.long
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
