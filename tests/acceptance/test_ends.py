@@ -18,6 +18,8 @@ import pytest
 
 from kit.daemon import CLI, kill
 
+pytestmark = pytest.mark.long
+
 #: From the fault, or the signal, to the end of the process.
 WITHIN_S = 3.0
 #: From its start: a loaded machine takes a while to import everything.

@@ -171,7 +171,7 @@ def test_a_pause_ends_at_its_time_also_when_no_daemon_sees_it(daemon: RealDaemon
     daemon.client.pause_job("own", until=until)
     daemon.restart()
     daemon.until(lambda: marks.all("own"))
-    first = next(run for run in daemon.runs_of("own") if run["started_at"])
+    first = daemon.until(lambda: next((run for run in daemon.runs_of("own") if run["started_at"]), None))
     assert milliseconds(first["started_at"]) >= milliseconds(until)
     assert not daemon.client.job("own")["paused"]
 

@@ -15,6 +15,8 @@ from jobctl.client.transport import Request, UnixTransport
 from kit.daemon import Json, RealDaemon, kill, real_daemon
 from kit.gate import Gates
 
+pytestmark = pytest.mark.long
+
 #: More than the time after which a runner that owes an answer is silent, and less than a test may take.
 SILENCE_S = 20
 
@@ -212,7 +214,6 @@ def test_a_daemon_that_starts_beside_a_stopped_runner_hears_of_its_death(daemon:
     assert sorted(gates.starts()) == names
 
 
-@pytest.mark.long
 def test_a_timeout_that_nobody_enforces_is_told(daemon: RealDaemon, tmp_path: Path) -> None:
     run = daemon.until_says(daemon.run("echo begin; exec tail -f /dev/null", timeout=1, grace=0.5), b"begin")
     pids = daemon.runners()
@@ -292,7 +293,6 @@ def test_a_run_is_killed_while_its_start_hangs(daemon: RealDaemon, tmp_path: Pat
 
 
 @pytest.mark.case("F006")
-@pytest.mark.long
 def test_an_exec_that_does_not_come_back_is_ended_and_recorded(
     daemon: RealDaemon, tmp_path: Path, gates: Gates
 ) -> None:
@@ -316,7 +316,6 @@ def test_an_exec_that_does_not_come_back_is_ended_and_recorded(
     assert [daemon.finished(one)["exit_code"] for one in beside] == [4, 4]
 
 
-@pytest.mark.long
 def test_who_asks_for_health_only_has_a_stopped_runner_noticed(daemon: RealDaemon) -> None:
     """No command is due of it, and nobody looks at the status: the daemon asks because it is asked."""
     stopped, _ = daemon.runners()

@@ -20,6 +20,8 @@ from jobctl.errors import Unavailable, Unreachable
 from kit.daemon import RealDaemon
 from kit.gate import Gates
 
+pytestmark = pytest.mark.long
+
 SERVICES = ("materialise", "dispatch", "collect", "rescue", "retain", "tell", "upkeep")
 #: The real limit is 30 s; the daemons of these tests have no patience.
 STALLED_MS = 500
@@ -363,7 +365,6 @@ def _answers(daemon: RealDaemon) -> bool:
 
 
 @pytest.mark.case("F066")
-@pytest.mark.long
 def test_a_daemon_that_is_held_up_in_every_way_starts_no_long_command_again(
     broken: Callable[..., RealDaemon], tmp_path: Path
 ) -> None:
@@ -417,7 +418,6 @@ raise SystemExit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.long
 def test_runners_that_die_as_soon_as_they_are_started_are_not_started_without_end(tmp_path: Path) -> None:
     daemon = RealDaemon(tmp_path / "home")
     daemon.program = ["-c", MORTAL]

@@ -13,6 +13,8 @@ from jobctl_daemon.rows import DeadFilter, JobFilter
 from jobctl_daemon.store.sqlite import SqliteStore
 from kit.stores import ADA, DAY, ROOT, T0, Rig, request, spec
 
+pytestmark = pytest.mark.long
+
 #: Tables of which a row is of one job or run.
 TABLES = (
     "jobs",
