@@ -149,5 +149,7 @@ def from_code(code: str, message: str, hint: str = "", details: dict[str, object
     kind = BY_CODE.get(code, InternalError)
     field = (details or {}).get("field")
     if issubclass(kind, InvalidInput):
-        return kind(message, hint, field=field if isinstance(field, str) else None)
+        error = kind(message, hint, field=field if isinstance(field, str) else None)
+        error.details |= details or {}
+        return error
     return kind(message, hint, details=details)

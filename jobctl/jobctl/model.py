@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from jobctl.states import After, FailureClass, Misfire, OnFailure, Overlap, RunState, Trigger
+from jobctl.states import After, FailureClass, MailOn, Misfire, OnFailure, Overlap, RunState, Trigger
 
 
 class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -63,6 +63,16 @@ class RetryDraft(Value, frozen=True):
     lost: int | None = None
 
 
+class Mail(Value, frozen=True):
+    """A mail with the output of each run, as cron sends it. `to`: login names and addresses, with commas.
+
+    `on` None: as the host has it for lines of crontabs (jobd.toml, `crontab_mail`).
+    """
+
+    to: str
+    on: MailOn | None = None
+
+
 class JobDraft(Value, frozen=True):
     """The body of POST /v1/jobs. `None` means: the default that `jobctl add` prints."""
 
@@ -92,9 +102,11 @@ class JobDraft(Value, frozen=True):
     queue: str | None = None
     priority: int | str | None = None
     notify: list[str] | None = None
+    mail: Mail | None = None
     log_max: int | str | None = None
     tags: list[str] = []
     note: str | None = None
+    login_env: bool = False
     source: str = "api"
     paused: bool = False
 
@@ -153,6 +165,14 @@ class QueueDraft(Value, frozen=True):
     """The body of PUT /v1/queues/{name}: how many of its runs may run at once; None: as many as there are slots."""
 
     concurrency: int | None
+
+
+class OwnerDraft(Value, frozen=True):
+    """The body of POST /v1/owners/{name}/rename: the account that has its jobs from now on; `uid` says which owner is
+    meant where several had the name."""
+
+    to: str
+    uid: int | None = None
 
 
 class EditedWork(Value, frozen=True):
@@ -229,6 +249,16 @@ class ScheduleSpec(Value, frozen=True):
     """What a person reads, made when the schedule was checked."""
 
 
+class Enclosed(Value, frozen=True):
+    """The log of an attempt: of which, and the bytes that its command wrote."""
+
+    run_id: int
+    fence: int
+    size: int
+    note: str | None = None
+    """What is to be said of it: that a part is missing."""
+
+
 class Execution(Value, frozen=True):
     """What a schedule version runs. Immutable; changing it makes a new version."""
 
@@ -243,6 +273,10 @@ class Execution(Value, frozen=True):
     umask: int = 0o022
     nice: int = 0
     path: str | None = None
+    login_env: bool = False
+    """Its environment begins with what a login of the host has: /etc/environment and /etc/default/locale."""
+    sends: Enclosed | None = None
+    """The log that follows `stdin` in the mail of a run; jobd alone sets it."""
 
 
 class Policies(Value, frozen=True):
@@ -272,6 +306,8 @@ class Policies(Value, frozen=True):
     on_failure: OnFailure = OnFailure.RECORD
     notify: list[str] = []
     """mail, mail:ADDRESS or exec:COMMAND: who is told of dead letters and of the recovery."""
+    mail: Mail | None = None
+    """Who gets the output of its runs, and of which."""
     log_max: int = 10_000_000
     tags: list[str] = []
     note: str | None = None
@@ -296,6 +332,8 @@ class JobSpec(Value, frozen=True):
     paused: bool = False
     hidden: bool = False
     """An ad-hoc run's job: never in a listing of jobs."""
+    declared: str | None = None
+    """The path of the file that owns the job; None: it was made by hand."""
 
 
 # ── what the daemon answers ──────────────────────────────────────────────────
@@ -369,6 +407,8 @@ class Job(Fact, frozen=True):
     payload_ref: str | None
     env: dict[str, str]
     env_file: str | None
+    login_env: bool
+    """Whether its environment begins with that of a login of the host, as for lines of crontabs."""
     user: str | None
     cwd: str | None
     path: str | None
@@ -386,6 +426,7 @@ class Job(Fact, frozen=True):
     retry: Retry
     on_failure: OnFailure
     notify: list[str]
+    mail: Mail | None
     log_max: int
     queue: str
     priority: int
@@ -405,6 +446,8 @@ class Job(Fact, frozen=True):
     tags: list[str]
     note: str | None
     source: str
+    declared: str | None
+    """The path of the file that owns it: that is where it is changed; None: made by hand."""
     created_at: str
 
 
@@ -526,6 +569,20 @@ class Replayed(Fact, frozen=True):
     replayed: list[int]
     skipped: list[dict[str, Any]]
     """{"id", "reason"} of runs that were asked for and are no dead letters."""
+
+
+class Owner(Fact, frozen=True):
+    """An account that has, or had, jobs, as it was when it made them; and what has become of it.
+
+    `account`: ok; gone: no account has the name; other: the name has another number. `uid_is_now`: the name that the
+    number has now, where that is another one.
+    """
+
+    uid: int
+    name: str
+    jobs: int
+    account: str
+    uid_is_now: str | None = None
 
 
 class Queue(Fact, frozen=True):

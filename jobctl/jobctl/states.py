@@ -124,6 +124,14 @@ class OnFailure(StrEnum):
     RECORD = "record"
 
 
+class MailOn(StrEnum):
+    """After which runs mail is sent: that printed something, that failed for good, all that began."""
+
+    OUTPUT = "output"
+    FAILURE = "failure"
+    ALWAYS = "always"
+
+
 class After(StrEnum):
     """With which end of another job's run a job starts. A dead letter is a failure."""
 

@@ -11,7 +11,7 @@ from jobctl import defaults
 from jobctl.crontabs import read
 from jobctl.crontabs.jobs import Origin, plan
 from jobctl.defaults import ADD, CRONTAB, MISFIRE_WITHIN_MS, PRIORITIES, RUN, Defaults
-from jobctl.model import JobDraft, JobSpec, Policies, RunDraft
+from jobctl.model import JobDraft, JobSpec, Mail, Policies, RunDraft
 from jobctl.states import Misfire, OnFailure, Overlap
 from jobctl_daemon.decide.misfire import KEPT_MAX
 from jobctl_daemon.drafts import Circumstances, checked_job, checked_run
@@ -57,7 +57,9 @@ def policies(of: Defaults) -> Policies:
 
 @pytest.mark.parametrize(("spec", "of"), [(added(), ADD), (imported(), CRONTAB), (run_once(), RUN)])
 def test_a_definition_that_says_nothing_has_the_values_of_its_column(spec: JobSpec, of: Defaults) -> None:
-    assert msgspec.structs.replace(spec.policies, tags=[]) == policies(of)
+    mail = Mail(to="me") if of is CRONTAB else None
+    assert spec.policies.mail == mail
+    assert msgspec.structs.replace(spec.policies, tags=[], mail=None) == policies(of)
     assert (spec.queue, spec.priority) == (of.queue, of.priority)
 
 

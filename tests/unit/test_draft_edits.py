@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from jobctl.crontabs import read
 from jobctl.crontabs.jobs import Origin, plan
 from jobctl.errors import InvalidInput
-from jobctl.model import JobDraft, JobSpec, RunDraft, ScheduleSpec
-from jobctl.states import FailureClass, Misfire, OnFailure, Overlap
+from jobctl.model import JobDraft, JobSpec, Mail, RunDraft, ScheduleSpec
+from jobctl.states import FailureClass, MailOn, Misfire, OnFailure, Overlap
 from jobctl_daemon.drafts import (
     Checked,
     Circumstances,
@@ -236,6 +236,22 @@ def test_variables_are_merged_by_name() -> None:
     spec = stored(env={"A": "1", "B": "2"})
     assert edited(spec, env={"B": None, "C": "3"}).spec.execution.env == {"A": "1", "C": "3"}
     assert edited(spec, env=None).spec.execution.env == {}
+
+
+def test_mail_is_merged_by_field_and_goes_as_a_whole() -> None:
+    spec = stored(mail={"to": "ada,bob", "on": "failure"})
+    assert spec.policies.mail == Mail(to="ada, bob", on=MailOn.FAILURE)
+    assert edited(spec, mail={"to": "ops@example.org"}).spec.policies.mail == Mail(
+        to="ops@example.org", on=MailOn.FAILURE
+    )
+    assert edited(spec, mail={"on": None}).spec.policies.mail == Mail(to="ada, bob")
+    assert edited(spec, mail=None).spec.policies.mail is edited(spec, mail={"to": None, "on": None}).spec.policies.mail
+    assert edited(spec, mail=None).spec.policies.mail is None
+    assert edited(spec, nice=3).spec.policies.mail == spec.policies.mail
+    assert ("mail.to", None, "ada") in changes(stored(), edited(stored(), mail={"to": "ada"}).spec)
+    assert refused(stored(), {"mail": {"on": "failure"}}).details["field"] == "mail.to"
+    assert refused(stored(), {"mail": {"to": "-t"}}).details["field"] == "mail.to"
+    assert refused(stored(), {"mail": {"too": "ada"}}).details["field"] == "mail.too"
 
 
 def test_retry_is_merged_by_field() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobctl.errors import InvalidInput
+from jobctl.errors import Forbidden, InvalidInput
 from jobctl.model import JobDraft, RunDraft, ScheduleDraft, ScheduleSpec
 from jobctl.states import After, FailureClass, Misfire, OnFailure, Overlap
 from jobctl_daemon.drafts import (
@@ -21,6 +21,7 @@ from jobctl_daemon.drafts import (
     made_name,
 )
 from jobctl_daemon.schedules import AfterJob, ByHand, schedule_of
+from jobctl_daemon.store.sqlite import mails, tell
 
 NOW = 1_800_000_000_000  # 2027-01-15 08:00 UTC
 HOUR = 3_600_000
@@ -289,7 +290,7 @@ def test_a_root_daemon_becomes_users_that_exist_and_raises_priorities() -> None:
         asked.append(name)
         return name == "www-data"
 
-    root = here(system=True, daemon_user="root", user_exists=exists)
+    root = here(system=True, daemon_user="root", caller_uid=0, user_exists=exists)
     spec = checked_job(draft(user="www-data", nice=-5), root).spec
     assert (spec.execution.user, spec.execution.nice) == ("www-data", -5)
     assert refused(root, user="nobody-here").field == "user"
@@ -297,6 +298,16 @@ def test_a_root_daemon_becomes_users_that_exist_and_raises_priorities() -> None:
     for hostile in ("", "../x", "a b", "-x", "a\0b", "x" * 100):
         assert refused(root, user=hostile).field == "user"
     assert asked == ["www-data", "nobody-here"]
+
+
+def test_who_is_not_root_chooses_no_user_but_himself_and_raises_no_priority() -> None:
+    ada = here(system=True, daemon_user="root", owner="ada")
+    assert checked_job(draft(user="ada", nice=5), ada).spec.execution.user is None
+    for fields in ({"user": "root"}, {"user": "www-data"}, {"user": "no-such-user"}, {"nice": -1}):
+        with pytest.raises(Forbidden):
+            checked_job(draft(**fields), ada)
+    assert checked_job(draft(user="ada"), here(system=True, caller_uid=0, owner="ada")).spec.execution.user is None
+    assert checked_job(draft(user="root"), here(system=True, caller_uid=0, owner="ada")).spec.execution.user == "root"
 
 
 def test_a_daemons_own_user_is_no_switch() -> None:
@@ -355,6 +366,13 @@ def test_a_priority_is_a_number_or_a_word(text: int | str, priority: int) -> Non
 @pytest.mark.parametrize("name", ["a", "mail", "größe", "a@b:c/d+e.f-g", "_", "x" * 64])
 def test_queues_have_names(name: str) -> None:
     assert check(queue=name).spec.queue == checked_queue(name) == name
+
+
+@pytest.mark.parametrize("name", [mails.QUEUE, tell.QUEUE])
+def test_no_job_is_in_the_queue_of_what_jobd_delivers(name: str) -> None:
+    with pytest.raises(InvalidInput, match="jobd's own"):
+        check(queue=name)
+    assert checked_queue(name) == name
 
 
 def test_those_who_are_told_are_told_once() -> None:

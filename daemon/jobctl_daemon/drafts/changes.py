@@ -9,7 +9,7 @@ from jobctl.model import JobSpec, ScheduleSpec
 from jobctl_daemon.drafts.merge import whole_schedule
 from jobctl_daemon.shown import definition
 
-_PARTS = ("schedule", "target", "env", "retry")
+_PARTS = ("schedule", "target", "env", "retry", "mail")
 
 
 def changes(old: JobSpec, new: JobSpec, names: Mapping[int, str] | None = None) -> list[tuple[str, Any, Any]]:
@@ -36,7 +36,9 @@ def _fields(spec: JobSpec, names: Mapping[int, str]) -> dict[str, Any]:
     }
     fields: dict[str, Any] = {}
     for name, value in msgspec.to_builtins(shown).items():
-        fields |= {f"{name}.{part}": inner for part, inner in value.items()} if name in _PARTS else {name: value}
+        fields |= (
+            {f"{name}.{part}": inner for part, inner in (value or {}).items()} if name in _PARTS else {name: value}
+        )
     del fields["schedule.words"]
     return fields
 

@@ -5,20 +5,22 @@ from typing import Any, Final
 import msgspec
 
 from jobctl.defaults import ADD
+from jobctl.drafts.circumstances import Circumstances
+from jobctl.drafts.job import Checked
+from jobctl.drafts.names import checked_name
+from jobctl.drafts.place import place_of
+from jobctl.drafts.policies import checked_policies
+from jobctl.drafts.when import checked_schedule, first_ms
+from jobctl.drafts.work import checked_work
 from jobctl.errors import InvalidInput
 from jobctl.model import JobDraft, JobSpec, ScheduleSpec
 from jobctl.schedule import warnings_of
-from jobctl_daemon.drafts.circumstances import Circumstances
-from jobctl_daemon.drafts.job import Checked
 from jobctl_daemon.drafts.merge import merged
-from jobctl_daemon.drafts.names import checked_name
-from jobctl_daemon.drafts.place import place_of
-from jobctl_daemon.drafts.policies import checked_policies
-from jobctl_daemon.drafts.when import checked_schedule, first_ms
-from jobctl_daemon.drafts.work import checked_work
 from jobctl_daemon.schedules import schedule_of
 
-_WORK: Final = frozenset({"target", "stdin", "payload_ref", "env", "env_file", "user", "cwd", "umask", "nice"})
+_WORK: Final = frozenset({
+    "target", "stdin", "payload_ref", "env", "env_file", "login_env", "user", "cwd", "umask", "nice",
+})  # fmt: skip
 
 
 def checked_edit(spec: JobSpec, patch: dict[str, Any], here: Circumstances) -> Checked:

@@ -1,8 +1,8 @@
 """From a stored definition and a patch to the draft of the new one: a JSON merge (RFC 7396) with our exceptions.
 
-A field that is given replaces, null is the default again. `env` and `retry` are merged by their own fields. `schedule`
-and `target` are replaced whole, because half of an old one and half of a new one is neither; a schedule that names no
-zone keeps the one it had.
+A field that is given replaces, null is the default again. `env`, `retry` and `mail` are merged by their own fields.
+`schedule` and `target` are replaced whole, because half of an old one and half of a new one is neither; a schedule that
+names no zone keeps the one it had.
 """
 
 from difflib import get_close_matches
@@ -11,15 +11,32 @@ from typing import Any, Final
 import msgspec
 
 from jobctl.defaults import ADD, MISFIRE_WITHIN_MS
+from jobctl.drafts.circumstances import Circumstances
 from jobctl.errors import InvalidInput
 from jobctl.mismatch import mismatch
-from jobctl.model import Job, JobDraft, JobSpec, Policies, RetryDraft, Schedule, ScheduleDraft, ScheduleSpec, Target
+from jobctl.model import (
+    Job,
+    JobDraft,
+    JobSpec,
+    Mail,
+    Policies,
+    RetryDraft,
+    Schedule,
+    ScheduleDraft,
+    ScheduleSpec,
+    Target,
+)
 from jobctl.states import Overlap
 from jobctl.wire import seconds
-from jobctl_daemon.drafts.circumstances import Circumstances
 from jobctl_daemon.shown import definition, shown_schedule
 
-_PARTS: Final[dict[str, type[msgspec.Struct]]] = {"schedule": ScheduleDraft, "target": Target, "retry": RetryDraft}
+_PARTS: Final[dict[str, type[msgspec.Struct]]] = {
+    "schedule": ScheduleDraft,
+    "target": Target,
+    "retry": RetryDraft,
+    "mail": Mail,
+}
+_MERGED: Final = ("env", "retry", "mail")
 _FIXED: Final = {
     "source": "it says where the job came from",
     "paused": "`jobctl pause` and `jobctl resume` do that",
@@ -36,14 +53,17 @@ def merged(spec: JobSpec, patch: dict[str, Any], here: Circumstances) -> JobDraf
     plan, zone = fields.pop("schedule"), spec.schedule.timezone
     _check_time(plan, patch)
     for name, value in patch.items():
-        if name in ("env", "retry") and isinstance(value, dict):
+        if name in _MERGED and isinstance(value, dict):
             fields[name] = {**fields.get(name, {}), **value}
         else:
             fields[name] = value
     fields["schedule"] = _schedule(fields.get("schedule", {}) if "schedule" in patch else plan, patch, zone)
     if "overlap_queue" not in patch and fields.get("overlap") != Overlap.QUEUE:
         fields.pop("overlap_queue", None)
-    return _draft(_without_nulls(fields))
+    wanted = _without_nulls(fields)
+    if not wanted.get("mail", True):  # every part of it was taken out
+        del wanted["mail"]
+    return _draft(wanted)
 
 
 def asked(spec: JobSpec, here: Circumstances) -> dict[str, Any]:

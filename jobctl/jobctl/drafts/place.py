@@ -4,19 +4,23 @@ import re
 from typing import Final
 
 from jobctl.defaults import PRIORITIES, Defaults
+from jobctl.drafts.values import matching
 from jobctl.errors import InvalidInput
 from jobctl.model import JobDraft
-from jobctl_daemon.drafts.values import matching
 
 QUEUE_CHARS_MAX: Final = 64
 PRIORITY_MAX: Final = 9
 _QUEUE: Final = rf"(?!-)(?=.*\w)[\w.@/:+-]{{1,{QUEUE_CHARS_MAX}}}"
+#: What it delivers goes through these: a job in one of them would hold up everybody's mail.
+_JOBD_ALONE: Final = frozenset({"jobd-mail", "notices"})
 _NUMBER: Final = re.compile(r"[+-]?[0-9]", re.ASCII)
 
 
 def place_of(draft: JobDraft, otherwise: Defaults) -> tuple[str, int]:
     """Queue and priority."""
     queue = otherwise.queue if draft.queue is None else checked_queue(draft.queue)
+    if queue in _JOBD_ALONE:
+        raise InvalidInput(f"the queue {queue} is jobd's own", "name another queue", field="queue")
     return queue, otherwise.priority if draft.priority is None else checked_priority(draft.priority)
 
 

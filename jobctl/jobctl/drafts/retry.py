@@ -4,10 +4,10 @@ import re
 from typing import Final
 
 from jobctl.defaults import Defaults
+from jobctl.drafts.values import argument, milliseconds
 from jobctl.errors import InvalidInput
 from jobctl.model import RetryDraft
 from jobctl.states import FailureClass
-from jobctl_daemon.drafts.values import argument, milliseconds
 
 RETRIES_MAX: Final = 1000
 #: A cancelled run is never retried, so nobody needs to say so.

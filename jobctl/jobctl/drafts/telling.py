@@ -1,13 +1,13 @@
-"""Who is told of dead letters and of the recovery."""
+"""Who is told of dead letters and of the recovery, and who gets the output of runs."""
 
 from typing import Final
 
+from jobctl.addresses import ADDRESS_CHARS_MAX, recipients
+from jobctl.drafts.values import argument
 from jobctl.errors import InvalidInput
-from jobctl_daemon.drafts.values import argument
+from jobctl.model import Mail
 
 DESTINATIONS_MAX: Final = 8
-#: RFC 5321: 64 for the mailbox, an @, 255 for the domain.
-ADDRESS_CHARS_MAX: Final = 320
 _MAIL, _EXEC = "mail:", "exec:"
 
 
@@ -17,6 +17,11 @@ def destinations(notify: list[str] | None) -> list[str]:
     if len(told) > DESTINATIONS_MAX:
         raise InvalidInput(f"over {DESTINATIONS_MAX} are to be told", "send it to a list", field="notify")
     return [_destination(text) for text in told]
+
+
+def mailed(mail: Mail | None) -> Mail | None:
+    """The same with its addresses as a header has them."""
+    return None if mail is None else Mail(to=recipients(mail.to), on=mail.on)
 
 
 def _destination(text: str) -> str:

@@ -6,16 +6,16 @@ from typing import Final
 import msgspec
 
 from jobctl.defaults import ADD, RUN, Defaults
+from jobctl.drafts.circumstances import Circumstances
+from jobctl.drafts.names import checked_name
+from jobctl.drafts.place import place_of
+from jobctl.drafts.policies import checked_policies
+from jobctl.drafts.schedules import AfterJob, ByHand, schedule_of
+from jobctl.drafts.values import matching
+from jobctl.drafts.when import checked_schedule, due_at, first_ms
+from jobctl.drafts.work import checked_work
 from jobctl.model import JobDraft, JobSpec, RunDraft, ScheduleDraft
 from jobctl.schedule import warnings_of
-from jobctl_daemon.drafts.circumstances import Circumstances
-from jobctl_daemon.drafts.names import checked_name
-from jobctl_daemon.drafts.place import place_of
-from jobctl_daemon.drafts.policies import checked_policies
-from jobctl_daemon.drafts.values import matching
-from jobctl_daemon.drafts.when import checked_schedule, due_at, first_ms
-from jobctl_daemon.drafts.work import checked_work
-from jobctl_daemon.schedules import AfterJob, ByHand, schedule_of
 
 _SOURCE: Final = r"(?:api|cli|file|crontab)(?::[^\x00-\x1f\x7f]{1,500})?"
 

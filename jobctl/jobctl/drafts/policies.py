@@ -3,12 +3,12 @@
 from typing import Final, TypeVar
 
 from jobctl.defaults import MISFIRE_WITHIN_MS, Defaults
+from jobctl.drafts.retry import RETRIES_MAX, delays_ms, hopeless_kinds, on_lost
+from jobctl.drafts.telling import destinations, mailed
+from jobctl.drafts.values import byte_size, matching, milliseconds, number
 from jobctl.errors import InvalidInput
 from jobctl.model import JobDraft, Policies, RetryDraft
 from jobctl.states import Misfire, OnFailure, Overlap
-from jobctl_daemon.drafts.retry import RETRIES_MAX, delays_ms, hopeless_kinds, on_lost
-from jobctl_daemon.drafts.telling import destinations
-from jobctl_daemon.drafts.values import byte_size, matching, milliseconds, number
 
 T = TypeVar("T")
 
@@ -44,6 +44,7 @@ def checked_policies(draft: JobDraft, otherwise: Defaults) -> Policies:
         on_lost=on_lost(retry.on_lost, otherwise),
         on_failure=draft.on_failure or OnFailure(otherwise.on_failure),
         notify=destinations(draft.notify),
+        mail=mailed(draft.mail),
         log_max=_log_max(draft.log_max, otherwise),
         tags=_tags(draft.tags),
         note=_note(draft.note),

@@ -4,13 +4,13 @@ from typing import Final
 
 import msgspec
 
+from jobctl.drafts.circumstances import Circumstances
+from jobctl.drafts.schedules import after_words, schedule_of
+from jobctl.drafts.values import milliseconds
 from jobctl.errors import InvalidInput
 from jobctl.model import ScheduleDraft, ScheduleSpec
 from jobctl.schedule import Schedule, describe, parse_cron, parse_when
 from jobctl.states import After
-from jobctl_daemon.drafts.circumstances import Circumstances
-from jobctl_daemon.drafts.values import milliseconds
-from jobctl_daemon.schedules import after_words, schedule_of
 
 SELECTOR_CHARS_MAX: Final = 255
 

@@ -3,15 +3,16 @@
 import re
 from typing import Final
 
-from jobctl.errors import InvalidInput
+from jobctl.drafts.circumstances import Circumstances
+from jobctl.drafts.values import argument, matching
+from jobctl.errors import Forbidden, InvalidInput
 from jobctl.model import Execution, JobDraft, Target
-from jobctl_daemon.drafts.circumstances import Circumstances
-from jobctl_daemon.drafts.values import argument, matching
 
 UMASK: Final = 0o022
 #: Linux takes 2 MiB for all arguments and variables with the default stack.
 ARGUMENTS_BYTES_MAX: Final = 1 << 20
 ENV_MAX: Final = 1000
+_ROOT: Final = 0
 PATH_BYTES_MAX: Final = 4095
 
 _VARIABLE: Final = re.compile(r"[^\x00-\x20=\x7f]{1,255}")
@@ -21,6 +22,7 @@ _UMASK: Final = r"(?:0o)?0?[0-7]{1,3}"
 def checked_work(draft: JobDraft, here: Circumstances) -> Execution:
     """What the job runs, and as whom."""
     command, shell = _target(draft.target)
+    user = _user(draft.user, here)
     return Execution(
         command=command,
         shell=shell,
@@ -28,11 +30,12 @@ def checked_work(draft: JobDraft, here: Circumstances) -> Execution:
         payload_ref=_path(draft.payload_ref, "payload_ref"),
         env=_env(draft.env),
         env_file=_path(draft.env_file, "env_file"),
-        user=_user(draft.user, here),
+        user=user,
         cwd=_path(draft.cwd, "cwd"),
         umask=_umask(draft.umask),
         nice=_nice(draft.nice, here),
-        path=here.path,
+        path=_login_path(user, here),
+        login_env=draft.login_env,
     )
 
 
@@ -81,7 +84,7 @@ def _path(path: str | None, field: str) -> str | None:
 
 
 def _user(user: str | None, here: Circumstances) -> str | None:
-    if user is None or user == here.daemon_user:
+    if user is None or user == (here.owner or here.daemon_user):
         return None
     if not here.system:
         raise InvalidInput(
@@ -89,9 +92,19 @@ def _user(user: str | None, here: Circumstances) -> str | None:
             "leave the user out, or ask the system's daemon as root",
             field="user",
         )
+    if here.caller_uid != _ROOT:
+        raise Forbidden(
+            "only root chooses as whom a job runs", "leave the user out: it runs as you", details={"field": "user"}
+        )
     if not re.fullmatch(r"[A-Za-z0-9_.][A-Za-z0-9_.@\\-]{0,63}\$?", user) or not here.user_exists(user):
         raise InvalidInput(f"there is no user {user[:40]!a}", "see `getent passwd`", field="user")
     return user
+
+
+def _login_path(user: str | None, here: Circumstances) -> str:
+    """The PATH that a login gives the user whom the command runs as: root has the folders for the system's programs."""
+    runs_as = user or here.owner or here.daemon_user
+    return here.path if runs_as == here.daemon_user or here.others_path is None else here.others_path
 
 
 def _umask(text: str | None) -> int:
@@ -106,4 +119,7 @@ def _nice(nice: int | None, here: Circumstances) -> int:
         raise InvalidInput(f"nice is {str(value)[:20]}", "it goes from -20 to 19", field="nice")
     if value < 0 and not here.system:
         raise InvalidInput("only root may raise a priority", "nice goes from 0 to 19 here", field="nice")
+    if value < 0 and here.caller_uid != _ROOT:
+        hint = "nice goes from 0 to 19 for all others"
+        raise Forbidden("only root may raise a priority", hint, details={"field": "nice"})
     return value
