@@ -9,6 +9,7 @@ from .clock_change import GAPS, OVERLAPS, DstGap, DstOverlap
 from .cron import Cron, forget_zones
 from .cron_text import MAX_TEXT, CronFields, parse_cron
 from .debian import debian_reading
+from .debian_starts import debian_fields, debian_starts
 from .duration import MAX_DURATION_MS, format_duration, parse_duration
 from .fire import Count, Fire, Note
 from .interval import MIN_INTERVAL_MS, Every
@@ -44,7 +45,9 @@ __all__ = [
     "Schedule",
     "Transition",
     "build",
+    "debian_fields",
     "debian_reading",
+    "debian_starts",
     "describe",
     "find_zone",
     "forget_zones",

@@ -28,6 +28,9 @@ ALIASES = {
     "@hourly": "0 * * * *",
 }
 
+#: What is said where Debian's cron does not make something else of it.
+REFUSED_TOO = "Debian's cron refuses it too."
+
 _SHOWN = 60
 _ELEMENT = re.compile(r"(?:\*|([0-9A-Za-z]+)(?:-([0-9A-Za-z]+))?)(?:/([0-9]+))?")
 
@@ -190,7 +193,7 @@ def _what_is_wrong(field: Field, element: str) -> str:
 
 def _refusal(field: Field, element: str, problem: str, text: str) -> InvalidInput:
     reading = debian_reading(text)
-    hint = reading if reading else "Debian's cron refuses it too."
+    hint = reading if reading else REFUSED_TOO
     where = f"{field.name} {_shown(element)}" if element else field.name
     return InvalidInput(f"{where}: {problem}", hint, field="cron")
 

@@ -1,7 +1,7 @@
 """What Debian's own parser makes of a text we refuse: its accidents, retold.
 
 A transcription of `get_list`, `get_range` and `get_number` of `entry.c` (3.0pl1-162): each returns how far it
-read. It exists for messages only; no schedule is ever computed from it.
+read. It exists for messages and comparisons; no job's schedule is ever computed from it.
 """
 
 import re
@@ -45,6 +45,20 @@ def debian_reading(text: str) -> str | None:
         return None
     remarks = [remark for spec, reading in zip(FIELDS, readings, strict=True) for remark in _remarks(spec, reading)]
     return f"Debian's cron accepts it by accident: {'; '.join(remarks)}." if remarks else None
+
+
+def debian_numbers(text: str) -> list[tuple[int, ...]] | None:
+    """The numbers that Debian's parser puts in the five fields, Sunday 0 or 7, also by accident; None if it refuses.
+
+    For comparisons; what a job does is never computed from it.
+    """
+    words = re.split(r"[ \t]+", text.strip(" \t"))
+    if len(text) > _MAX_TEXT or len(words) != len(FIELDS):
+        return None
+    try:
+        return [tuple(sorted(_read(spec, word).numbers)) for spec, word in zip(FIELDS, words, strict=True)]
+    except _SyntaxError:
+        return None
 
 
 def _remarks(spec: Field, reading: _Reading) -> list[str]:
