@@ -34,11 +34,12 @@ Identity = tuple[str, str, str]
 def find_doubles(tables: Iterable[KnownTable], jobs: Iterable[Mapping[str, Any]], *, caller: str) -> list[Double]:
     """Every job at work that an active crontab line doubles, by table and line.
 
-    `jobs` as a list of the API has them; `caller` is who runs those without a user or an owner.
+    `jobs` as a list of the API has them; `caller` is who runs those without a user or an owner. A job that a table
+    declares is no double of its own line.
     """
     active = {}
     for job in jobs:
-        identity = None if job.get("paused") else identity_of_job(job, caller)
+        identity = None if job.get("paused") or job.get("declared") else identity_of_job(job, caller)
         if identity is not None:
             active[identity] = job
     found = []

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from jobctl.addresses import may_get_mail, recipients
 from jobctl.defaults import CRON_PATH
 from jobctl.errors import InvalidInput
 
@@ -83,6 +84,7 @@ def _head(system: bool) -> list[str]:
     return [
         "# Written by `jobctl export crontab`.",
         "# Cron has no overlap, misfires, retries, dead letters, queues and notes: those are not kept.",
+        "# It mails whatever is printed, to MAILTO or the user of the line.",
         fields,
     ]
 
@@ -105,6 +107,8 @@ class _Writer:
         self._host_zone = host_zone
         self._wishes: list[_Wish] = []
         self._in_force: dict[str, str] = {}
+        self._set_for: dict[str, str | None] = {}
+        """Whose line the variables in force were set for."""
         self.lines: list[str] = []
         self.comments: list[tuple[str, str]] = []
         self.count = 0
@@ -137,15 +141,17 @@ class _Writer:
             env["CRON_TZ"] = zone
         if env.get("PATH") == CRON_PATH:  # cron's own, and written again where a line above sets another
             del env["PATH"]
+        _set_mailto(job, env, str(job.get("user") or job.get("owner") or self._caller))
         command = _with_directory(job, env, command)
         return _Wish(job, schedule, self._user(job), command, job.get("stdin"), env)
 
     def _user(self, job: Job) -> str | None:
-        user = job.get("user") or job.get("owner") or self._caller
+        """Whom a user column names. A line without one runs as whoever installs it, so what is another's has none."""
+        user = str(job.get("user") or job.get("owner") or self._caller)
         if self._system:
-            return str(user)
-        if job.get("user") and job["user"] != self._caller:
-            raise _Inexpressible(f"it runs as {shown(str(user))}: use --system")
+            return user
+        if user != self._caller:
+            raise _Inexpressible(f"it runs as {shown(user)}: use --system")
         return None
 
     def _surplus(self, wish: _Wish) -> list[str]:
@@ -164,12 +170,23 @@ class _Writer:
                     raise _Inexpressible(f"no crontab line can set {shown(name)} to its value")
                 assignments.append(assignment)
         self._in_force.update(wanted)
+        self._set_for.update(dict.fromkeys(wish.env, wish.user))
         self.lines += [*assignments, line]
         self.count += 1
 
     def _without(self, wish: _Wish, surplus: list[str]) -> str:
+        """The command without the variables of lines above: its shell takes them out.
+
+        That shell has begun with them, so they must have been its user's own: some make it load what another user
+        wrote, and some are secrets.
+        """
         if not surplus:
             return wish.command
+        foreign = sorted({str(self._set_for[name]) for name in surplus if self._set_for[name] != wish.user})
+        if foreign:
+            raise _Inexpressible(
+                f"{', '.join(map(shown, surplus))} is set above for {', '.join(map(shown, foreign))}: export it alone"
+            )
         shell = wish.env.get("SHELL", SH).rpartition("/")[2]
         if (
             "HOME" in surplus
@@ -196,7 +213,22 @@ class _Writer:
     def _comment(self, job: Job, reason: str) -> None:
         name = shown(str(job["name"]))
         self.comments.append((name, reason))
-        self.lines.append(f"# not for cron: {' '.join(name.split())}: {' '.join(reason.split())}")
+        self.lines.append(f"# not for cron: {_plain(name)}: {_plain(reason)}")
+
+
+def _plain(words: str) -> str:
+    """On one line, and nothing in it that a terminal obeys: a file may be looked at with anything."""
+    return "".join(char if char.isprintable() else "?" for char in " ".join(words.split()))
+
+
+def _set_mailto(job: Job, env: dict[str, str], user: str) -> None:
+    """Who gets its output, where cron would not find that out by itself."""
+    mail = job.get("mail")
+    if not mail:
+        return
+    given = env.get("MAILTO", user)
+    if not may_get_mail(given) or recipients(given) != mail["to"]:
+        env["MAILTO"] = mail["to"].replace(" ", "")
 
 
 def _schedule_text(job: Job) -> str:
@@ -216,8 +248,14 @@ def _check_beyond(job: Job) -> None:
             raise _Inexpressible(f"cron has no {_WORDS.get(name, name)} ({_value(name, job[name])})")
     schedule = job.get("schedule") or {}
     for name, silent in _SCHEDULE_BEYOND_CRON.items():
-        if schedule.get(name, silent[0]) not in silent:
+        if schedule.get(name, silent[0]) not in silent and not (name == "jitter" and _is_random_delay(job)):
             raise _Inexpressible(f"cron has no {_WORDS.get(name, name)} ({_value(name, schedule[name])})")
+
+
+def _is_random_delay(job: Job) -> bool:
+    """Whether its jitter is what the RANDOM_DELAY among its variables means to cronie."""
+    minutes = str((job.get("env") or {}).get("RANDOM_DELAY", ""))
+    return minutes.isascii() and minutes.isdecimal() and int(minutes) * 60 == job["schedule"]["jitter"]
 
 
 def _value(name: str, value: object) -> str:

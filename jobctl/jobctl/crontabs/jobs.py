@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from jobctl.addresses import may_get_mail, recipients
 from jobctl.defaults import CRON_PATH, CRONTAB, MISFIRE_WITHIN_MS
 from jobctl.errors import InvalidInput
 
@@ -23,6 +24,8 @@ from .table import Crontab, CrontabLine, is_utf8, shown
 TAG = "crontab"
 #: The daemon takes so many characters, none of them a control character.
 _SOURCE_CHARS_MAX = 508
+#: Variables of a job (`jobctl.drafts.work`; a test compares).
+ENV_MAX = 1000
 #: cron sets it to the user's name whatever the table says (entry.c).
 _OVERRIDDEN = ("LOGNAME",)
 #: What the daemon takes for the name of a variable; cron takes anything.
@@ -75,7 +78,7 @@ def plan(
         draft = None
         if problem is None:
             names.add(name)
-            draft = _draft(item, origin, name, tz)
+            draft = draft_of(item, origin, name, tz)
         planned.append(Planned(item, origin, name, draft, problem, tuple(_notes(item))))
     return planned
 
@@ -83,6 +86,8 @@ def plan(
 def digest(item: CrontabLine, origin: Origin) -> str:
     """The same for the same line again: its schedule, user, command and input, not its place or its job's name."""
     parts = [item.schedule, origin.user_of(item), item.command, item.stdin]
+    if item.identity is not None:
+        parts = [item.identity, origin.user_of(item)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
@@ -98,18 +103,18 @@ def digest_of_source(source: str) -> str | None:
     return parts[1] if len(parts) == 4 and parts[0] == "crontab" else None
 
 
-def already(planned: Iterable[Planned], jobs: Iterable[Mapping[str, Any]]) -> dict[int, str]:
-    """Which lines have been imported: position in `planned` → name of the job. A line that is there twice needs two."""
-    known: dict[str, list[str]] = {}
+def already(planned: Iterable[Planned], jobs: Iterable[Mapping[str, Any]]) -> dict[int, Mapping[str, Any]]:
+    """Which lines have been imported: position in `planned` → the job. A line that is there twice needs two."""
+    known: dict[str, list[Mapping[str, Any]]] = {}
     for job in jobs:
         found = digest_of_source(str(job.get("source", "")))
         if found:
-            known.setdefault(found, []).append(str(job["name"]))
-    names = {}
+            known.setdefault(found, []).append(job)
+    mine = {}
     for at, one in enumerate(planned):
         if known.get(one.digest):
-            names[at] = known[one.digest].pop(0)
-    return names
+            mine[at] = known[one.digest].pop(0)
+    return mine
 
 
 def _problem(item: CrontabLine, tz: str | None) -> str | None:
@@ -120,6 +125,8 @@ def _problem(item: CrontabLine, tz: str | None) -> str | None:
     home = item.env.get("HOME")
     if home is not None and not home.startswith("/"):
         return f"HOME={shown(home)} is no absolute path"
+    if len(item.env) >= ENV_MAX:  # PATH comes to them
+        return f"{len(item.env):,} variables are in force on it, and a command gets {ENV_MAX:,} at most"
     if not item.env.get("SHELL", SH):
         return "SHELL is empty, cron could not start the command either"
     return _not_text(item) or _bad_zone(item.zone or tz)
@@ -176,16 +183,20 @@ def _never(item: CrontabLine) -> Iterable[str]:
     yield from warnings_of(Cron(item.schedule, "UTC"))
 
 
-def _draft(item: CrontabLine, origin: Origin, name: str, tz: str | None) -> dict[str, Any]:
+def draft_of(item: CrontabLine, origin: Origin, name: str, tz: str | None) -> dict[str, Any]:
+    """The body of POST /v1/jobs for a line that has no problem."""
     env = {"PATH": CRON_PATH, **{key: value for key, value in item.env.items() if _kept(key)}}
     schedule: dict[str, Any] = {"on_boot": True} if item.schedule == "@reboot" else {"cron": item.schedule}
     if zone := item.zone or tz:
         schedule["timezone"] = zone
+    if item.random_delay and item.schedule != "@reboot":
+        schedule["jitter"] = item.random_delay * 60
     draft: dict[str, Any] = {
         "name": name,
         "schedule": schedule,
         "target": target_of(item.command, item.env.get("SHELL", SH)),
         "env": env,
+        "login_env": True,
         "overlap": CRONTAB.overlap,
         "misfire": CRONTAB.misfire,
         "misfire_within": MISFIRE_WITHIN_MS[CRONTAB.misfire] // 1000,
@@ -194,8 +205,20 @@ def _draft(item: CrontabLine, origin: Origin, name: str, tz: str | None) -> dict
         "tags": [TAG],
         "source": source_of(item, origin),
     }
-    optional = {"stdin": item.input, "cwd": item.env.get("HOME"), "user": _other_user(item, origin)}
+    optional = {
+        "mail": _mail(item, origin),
+        "stdin": item.input,
+        "cwd": item.env.get("HOME"),
+        "user": _other_user(item, origin),
+    }
     return draft | {key: value for key, value in optional.items() if value is not None}
+
+
+def _mail(item: CrontabLine, origin: Origin) -> dict[str, Any] | None:
+    """Who gets its output: MAILTO, and without one whose line it is. What cannot be an address gets none, as with
+    cron."""
+    wanted = item.env.get("MAILTO", origin.user_of(item))
+    return {"to": recipients(wanted)} if wanted and may_get_mail(wanted) else None
 
 
 def _kept(variable: str) -> bool:

@@ -14,14 +14,22 @@ from dataclasses import dataclass
 
 from jobctl.errors import Conflict, Forbidden, InvalidInput
 
+from .parts import FOLDERS, Entry
+from .parts_folder import entries_of
+from .periodic import ANACRONTAB
+from .users import uid_of
+
 ROOT = "/"
 SPOOL = "var/spool/cron/crontabs"
 #: Debian's cron reads only files with such names in cron.d (`valid_name` in database.c).
 _CRON_D_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_PRIVATE = 0o600
 _BYTES_MAX = 16 * 1024 * 1024
 _PROGRAM_S = 30
 #: crontab(1) says so and ends with 1 where there is none.
 _NONE_YET = b"no crontab for"
+#: So does our own crontab(1), of a daemon that does not keep any yet.
+_NOT_KEPT = "this daemon does not run crontabs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,41 +63,67 @@ def own_table(environ: Mapping[str, str], user: str) -> LiveTable | None:
 
 def host_tables(environ: Mapping[str, str], user: str, uid: int) -> list[LiveTable]:
     """Every table that cron reads on this host and the caller may read: the files, and the spool for root."""
-    tables = list(_files())
+    tables = list(_files(judged=uid == 0))
     spool = os.path.join(ROOT, SPOOL)
     if uid == 0 and os.path.isdir(spool):
         return tables + list(_spool(spool))
-    own = own_table(environ, user)
+    try:
+        own = own_table(environ, user)
+    except Forbidden as error:
+        if uid != 0 or _NOT_KEPT not in str(error.details.get("why")):
+            raise
+        own = None  # no spool, and jobctl's own crontab: this host has no cron that could keep one
     return tables + ([own] if own else [])
 
 
-def _files() -> Iterator[LiveTable]:
+def _files(*, judged: bool) -> Iterator[LiveTable]:
+    """`judged`: only what is root's counts. Others are shown a table of their own making too."""
     folder = os.path.join(ROOT, "etc/cron.d")
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     paths = [os.path.join(ROOT, "etc/crontab")]
     paths += [os.path.join(folder, name) for name in names if _CRON_D_NAME.fullmatch(name)]
     for path in paths:
-        data = _read_as_cron_would(path)
+        data = _read_as_cron_would(path, owner=0 if judged else None)
         if data is not None:
             yield LiveTable(path, data)
 
 
+def anacrontab() -> bytes | None:
+    """/etc/anacrontab; None without one."""
+    return _read_as_cron_would(os.path.join(ROOT, ANACRONTAB.removeprefix("/")))
+
+
+def script_folders() -> dict[str, tuple[Entry, ...]]:
+    """What is in cron.hourly to cron.monthly; nothing of a folder that cannot be looked at."""
+    found = {}
+    for folder in FOLDERS:
+        try:
+            found[folder] = entries_of(os.path.join(ROOT, folder.removeprefix("/")))
+        except OSError:
+            continue
+    return found
+
+
 def _spool(folder: str) -> Iterator[LiveTable]:
     for name in sorted(os.listdir(folder)):
-        data = None if name.startswith((".", "tmp.")) else _read_as_cron_would(os.path.join(folder, name))
+        owner = None if name.startswith((".", "tmp.")) else uid_of(name)
+        data = None if owner is None else _read_as_cron_would(os.path.join(folder, name), owner=owner, private=True)
         if data is not None:
             yield LiveTable(os.path.join(folder, name), data, name)
 
 
-def _read_as_cron_would(path: str) -> bytes | None:
-    """The bytes; None for what cron ignores too: no regular file, or one that others may write."""
+def _read_as_cron_would(path: str, *, owner: int | None = None, private: bool = False) -> bytes | None:
+    """The bytes; None for what cron ignores too: no regular file, one that others may write, or one that is neither its
+    owner's nor root's (`process_crontab` in database.c). `private`: a table of the spool, of mode 0600 and no link."""
     try:
-        with open(path, "rb") as file:
-            found = os.fstat(file.fileno())
-            insecure = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-            if not stat.S_ISREG(found.st_mode) or insecure or found.st_size > _BYTES_MAX:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (os.O_NOFOLLOW if private else 0))
+        with open(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            mode = stat.S_IMODE(found.st_mode)
+            insecure = mode != _PRIVATE if private else mode & (stat.S_IWGRP | stat.S_IWOTH)
+            if not stat.S_ISREG(found.st_mode) or insecure or found.st_nlink != 1 or found.st_size > _BYTES_MAX:
                 return None
-            return file.read()
+            return file.read() if owner in (None, found.st_uid) or found.st_uid == 0 else None
     except OSError:
         return None
 

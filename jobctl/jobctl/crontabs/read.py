@@ -4,18 +4,21 @@ The source of every rule is Debian's code: `skip_comments` and `get_string` (mis
 `load_entry` (entry.c), `load_user` (user.c). The checked answers are in tests/data/crontabs.
 """
 
+import re
 from collections.abc import Container
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from jobctl.errors import InvalidInput
 
 from .assignment import looks_like_assignment, parse_assignment
 from .line import split_entry
-from .table import LINES_MAX, Crontab, CrontabLine, EnvLine, RefusedLine, shown
+from .table import LINES_MAX, RANDOM_DELAY_MINUTES_MAX, Crontab, CrontabLine, EnvLine, RefusedLine, shown
 
 Dialect = Literal["cronie", "debian"]
-"""What CRON_TZ is: `debian` a plain variable, `cronie` the zone of the schedules below it."""
+"""What CRON_TZ and RANDOM_DELAY are: `debian` plain variables, `cronie` zone and delay of the schedules below them."""
+
+UNENDED = "the last line has no newline at its end: Debian ignores the whole file"
 
 
 def read(
@@ -35,6 +38,7 @@ def read(
         tuple(reading.refused),
         tuple(_drops(reading, lines)),
         system,
+        len(lines) - 1,
     )
 
 
@@ -63,6 +67,8 @@ class _Reading:
     items: list[CrontabLine] = field(default_factory=list)
     env: list[EnvLine] = field(default_factory=list)
     refused: list[RefusedLine] = field(default_factory=list)
+    copied: dict[str, str] | None = None
+    """A copy of what is in force, as lines have it."""
     unended: bool = False
     continued: bool = False
     """The line above ends with a backslash, which people take for a continuation."""
@@ -73,7 +79,7 @@ class _Reading:
         while rest.lstrip(" \t") and not rest.lstrip(" \t").startswith("#"):
             if not ended and "\0" not in rest:
                 self.unended = True
-                self.refuse(number, text, "the last line has no newline at its end: Debian ignores the whole file")
+                self.refuse(number, text, UNENDED)
                 break
             try:
                 rest = self.logical_line(number, rest)
@@ -88,14 +94,28 @@ class _Reading:
         assignment = parse_assignment(line)
         if assignment is None:
             entry = split_entry(text, system=self.system, users=self.users)
-            self.items.append(entry.as_line(number, dict(self.in_force), self.zone()))
+            item = entry.as_line(number, self.shared(), self.zone())
+            self.items.append(replace(item, random_delay=self.random_delay()))
             return entry.rest
         self.env.append(EnvLine(number, *assignment))
         self.in_force[assignment[0]] = assignment[1]
+        self.copied = None
         return rest
+
+    def shared(self) -> dict[str, str]:
+        """What is in force, one value for all lines up to the next assignment: thousands may follow thousands."""
+        if self.copied is None:
+            self.copied = dict(self.in_force)
+        return self.copied
 
     def zone(self) -> str | None:
         return self.in_force.get("CRON_TZ") or None if self.dialect == "cronie" else None
+
+    def random_delay(self) -> int:
+        """In minutes. cronie takes a whole number that is not negative, and leaves the variable alone otherwise."""
+        text = self.in_force.get("RANDOM_DELAY", "")
+        known = self.dialect == "cronie" and re.fullmatch(r"[0-9]{1,5}", text)
+        return min(int(text), RANDOM_DELAY_MINUTES_MAX) if known else 0
 
     def refuse(self, number: int, text: str, reason: str) -> None:
         self.refused.append(RefusedLine(number, shown(text), reason))

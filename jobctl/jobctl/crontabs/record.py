@@ -3,6 +3,10 @@
 `STATE/imports/ID/manifest.json`, and each original table byte for byte beside it.
 
     begun ──jobs made, paused──► created ──lines commented out──► commented ──jobs resumed──► done ──► rolled back
+
+One of a whole host (handover.py) has other steps:
+
+    begun ──► stopping ──cron is gone──► stopped ──tables are live──► live ──checked──► done ──► undoing ──► rolled back
 """
 
 import fcntl
@@ -17,8 +21,11 @@ from jobctl.errors import Conflict, Forbidden, NotFound
 
 from .live import LiveTable
 
+Json = dict[str, Any]
+
 _MANIFEST = "manifest.json"
 UNFINISHED = ("begun", "created", "commented")
+UNFINISHED_HOST = ("begun", "stopping", "stopped", "live", "undoing")
 
 
 @dataclass
@@ -40,8 +47,18 @@ class TakenTable:
 
 
 @dataclass
+class TakenHost:
+    """What of cron there was, for bringing it back, and the instant from which jobd counts (RFC 3339)."""
+
+    processes: list[Json] = field(default_factory=list)
+    services: list[Json] = field(default_factory=list)
+    since: str | None = None
+
+
+@dataclass
 class Record:
-    """One import. `resume` are the names of the jobs that go to work once the lines are commented out."""
+    """One import. `resume` are the names of the jobs that go to work once the lines are commented out; `host` is set
+    where the files were taken over as they stand."""
 
     id: str
     created_at: str
@@ -49,6 +66,12 @@ class Record:
     tables: list[TakenTable] = field(default_factory=list)
     resume: list[str] = field(default_factory=list)
     jobs: list[str] = field(default_factory=list)
+    host: TakenHost | None = None
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a crash cut it short."""
+        return self.state in (UNFINISHED if self.host is None else UNFINISHED_HOST)
 
     @property
     def tag(self) -> str:
@@ -132,4 +155,5 @@ class Records:
         except (FileNotFoundError, NotADirectoryError):
             return None
         tables = [TakenTable(**table) for table in value["tables"]]
-        return Record(value["id"], value["created_at"], value["state"], tables, value["resume"], value["jobs"])
+        host = TakenHost(**value["host"]) if value.get("host") else None
+        return Record(value["id"], value["created_at"], value["state"], tables, value["resume"], value["jobs"], host)

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jobctl.addresses import may_get_mail
+
 from .jobs import Planned
 from .table import Crontab, shown
 
@@ -83,11 +85,11 @@ def next_fires(planned: Planned, now_ms: int, zone: str) -> list[Json]:
     cron = Cron(draft["schedule"]["cron"], draft["schedule"].get("timezone", zone))
     fires = (local_fire(fire, cron.tz) for fire in islice(cron.fires(now_ms, None), FIRES))
     return [
-        {"at": _utc(fire.at_ms), "local": fire.local, "zone": fire.abbreviation, "note": fire.note} for fire in fires
+        {"at": utc(fire.at_ms), "local": fire.local, "zone": fire.abbreviation, "note": fire.note} for fire in fires
     ]
 
 
-def _utc(at_ms: int) -> str:
+def utc(at_ms: int) -> str:
     from datetime import UTC, datetime
 
     return datetime.fromtimestamp(at_ms // 1000, UTC).isoformat().replace("+00:00", "Z")
@@ -97,10 +99,18 @@ def remarks(report: TableReport) -> list[str]:
     """What a person should know of the table as a whole."""
     names = {env.name: env.value for env in report.crontab.env}
     said = []
-    if names.get("MAILTO", ""):
-        said.append(f"MAILTO={shown(names['MAILTO'])} is kept as a variable, but no mail is sent in this version")
-    if "RANDOM_DELAY" in names:
-        said.append("RANDOM_DELAY is kept as a variable: Debian's cron does not know it, starts are not delayed")
+    said += [
+        f"MAILTO={shown(mailto)} is no address: what is printed by the lines below it is mailed to nobody, as with cron"
+        for mailto in dict.fromkeys(env.value for env in report.crontab.env if env.name == "MAILTO")
+        if mailto and not may_get_mail(mailto)
+    ]
+    said += [
+        f"RANDOM_DELAY: each start of {_lines(numbers)} is put off by up to {minutes} min, as cronie does it; "
+        "Debian's cron would start them at once"
+        for minutes, numbers in _delays(report).items()
+    ]
+    if any(item.env.get("RANDOM_DELAY") and not item.random_delay for item in report.crontab.items):
+        said.append("RANDOM_DELAY is kept as a variable and delays no start, as with Debian's cron")
     if "TZ" in names:
         said.append("TZ is a variable of the commands, it does not move any schedule")
     said += [
@@ -120,6 +130,15 @@ def _zones(report: TableReport) -> dict[str, list[int]]:
     for planned in report.planned:
         if planned.item.zone and planned.problem is None:
             found.setdefault(planned.item.zone, []).append(planned.item.line)
+    return found
+
+
+def _delays(report: TableReport) -> dict[int, list[int]]:
+    """Delays in minutes, and the lines that have them."""
+    found: dict[int, list[int]] = {}
+    for planned in report.planned:
+        if planned.item.random_delay and planned.problem is None:
+            found.setdefault(planned.item.random_delay, []).append(planned.item.line)
     return found
 
 

@@ -42,9 +42,10 @@ def survey(
         origin = Origin(table.path, wishes.caller, table.owner, wishes.root)
         crontab = read(table.data, system=table.system, users=wishes.users or HostUsers(), dialect=wishes.dialect)
         planned = plan(crontab, origin, tz=wishes.tz, prefix=wishes.prefix, taken=taken)
-        imported = already(planned, left)
-        used = set(imported.values())
-        left = [job for job in left if job["name"] not in used]
+        mine = already(planned, left)
+        imported = {at: str(job["name"]) for at, job in mine.items()}
+        used = {id(job) for job in mine.values()}
+        left = [job for job in left if id(job) not in used]
         taken |= {one.name for one in planned}
         where = {
             at: active[identity]
@@ -81,14 +82,15 @@ def drafts_of(reports: Iterable[TableReport], *, live: bool) -> list[Json]:
 def taken_tables(
     tables: Iterable[LiveTable], reports: Iterable[TableReport], jobs: Iterable[Json]
 ) -> tuple[list[TakenTable], list[bytes]]:
-    """The tables that lose lines, and their bytes: lines of new jobs, and of earlier ones that are at work."""
-    paused = {str(job["name"]) for job in jobs if job.get("paused")}
+    """The tables that lose lines, and their bytes: lines of new jobs, and of earlier ones that are at work.
+
+    A line that the daemon runs out of its table stays there: it is its job's definition.
+    """
+    left = {str(job["name"]) for job in jobs if job.get("paused") or job.get("declared")}
     taken: list[TakenTable] = []
     originals: list[bytes] = []
     for table, report in zip(tables, reports, strict=True):
-        numbers = {
-            one.item.line for at, one in enumerate(report.planned) if _goes(one, report.imported.get(at), paused)
-        }
+        numbers = {one.item.line for at, one in enumerate(report.planned) if _goes(one, report.imported.get(at), left)}
         if numbers:
             lines = [line.hex() for line in lines_of(table.data, numbers)]
             taken.append(TakenTable(table.path, table.owner, table.own, lines, f"{len(taken)}.crontab"))
@@ -96,5 +98,5 @@ def taken_tables(
     return taken, originals
 
 
-def _goes(one: Planned, imported: str | None, paused: Container[str]) -> bool:
-    return one.draft is not None and (imported is None or imported not in paused)
+def _goes(one: Planned, imported: str | None, left: Container[str]) -> bool:
+    return one.draft is not None and (imported is None or imported not in left)

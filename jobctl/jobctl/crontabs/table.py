@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 #: `MAX_TAB_LINES` of Debian's cron.h.
 LINES_MAX = 10_000
+#: A start is put off by less than a day.
+RANDOM_DELAY_MINUTES_MAX = 24 * 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,12 @@ class CrontabLine:
     """What Debian makes of a schedule it accepts by accident; jobctl does not take such a line over."""
     starts_jobd: bool = False
     """The line that our own installer wrote."""
+    random_delay: int = 0
+    """The RANDOM_DELAY in force, in minutes, where the dialect gives it a meaning: each start is put off by up to so
+    much."""
+    identity: str | None = None
+    """What it is known by again, where that is not its schedule, user, command and input: an identifier of
+    anacrontab(5), a script of a folder."""
 
     @property
     def input(self) -> str | None:
@@ -65,6 +73,8 @@ class Crontab:
     refused: tuple[RefusedLine, ...]
     drops: tuple[str, ...]
     system: bool
+    lines: int = 0
+    """Newlines in the file."""
 
     @property
     def debian(self) -> str:

@@ -15,7 +15,7 @@ from jobctl.errors import NotFound
 
 from .commenting import comment_out, put_back
 from .live import read_again, write
-from .record import UNFINISHED, Record, Records, TakenTable
+from .record import Record, Records, TakenTable
 from .table import shown
 
 Json = dict[str, Any]
@@ -53,11 +53,11 @@ class Takeover:
     def unfinished(self) -> list[Record]:
         """Imports that a crash cut short after their jobs were made. One without all its jobs is undone: no line
         of it was commented out yet."""
-        begun = [record for record in self._records.all() if record.state in UNFINISHED]
+        begun = [record for record in self._records.all() if record.host is None and record.unfinished]
         for record in begun:
             if record.state == "begun" and not self._complete(record):
                 self.undo(record)
-        return [record for record in begun if record.state in UNFINISHED]
+        return [record for record in begun if record.unfinished]
 
     def begin(self, record: Record, originals: list[bytes], drafts: list[Json]) -> Outcome:
         """Carry out an import. `drafts` must be paused where `record.resume` names them."""

@@ -26,3 +26,13 @@ def name_of_uid(uid: int) -> str:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return str(uid)
+
+
+def uid_of(name: str) -> int | None:
+    """None for a name that nobody has."""
+    import pwd
+
+    try:
+        return pwd.getpwnam(name).pw_uid
+    except (KeyError, UnicodeError, ValueError):
+        return None

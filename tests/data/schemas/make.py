@@ -6,7 +6,8 @@
 
 What a daemon has after a few seconds: jobs with all kinds of schedules, one of them paused, one removed; runs that
 succeeded, failed, were skipped, and some that run; from the second schema on also a dead letter, a waiting retry, an
-edit, a skip, queues. The daemon is killed while commands run, so that it does not tidy up.
+edit, a skip, queues; from the fifth on a file that owns a job. The daemon is killed while
+commands run, so that it does not tidy up.
 """
 
 import contextlib
@@ -31,6 +32,8 @@ SLEEP = "exec sleep 1000"
 def main(home: Path, number: int) -> None:
     home.mkdir(parents=True)
     environ = {**os.environ, "JOBCTL_HOME": str(home), "TZ": "UTC"}
+    if number > 4:
+        file_of_jobs(home / "config")
     with (home / "out").open("wb") as out:
         daemon = subprocess.Popen(
             [sys.executable, "-m", "jobctl_daemon", "--foreground"], env=environ, stdin=subprocess.DEVNULL,
@@ -88,6 +91,13 @@ def live(client: Client, number: int) -> None:
     client.delete_job("removed")
     time.sleep(2.5)
     client.pause_job("often")
+
+
+def file_of_jobs(config: Path) -> None:
+    """A file that owns a job, which the daemon reads before it answers."""
+    file = config / "jobs.d" / "kept.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('version = 1\n\n[job.declared]\ncron = "7 4 * * *"\nshell = "echo declared"\n')
 
 
 def of_failures(add, trigger, client: Client) -> None:  # type: ignore[no-untyped-def]

@@ -42,6 +42,7 @@ def test_a_shell_of_the_table_makes_no_difference() -> None:
 
 def test_no_double() -> None:
     assert doubles(job("paused", paused=True)) == []
+    assert doubles(job("of the table itself", declared="/var/spool/cron/crontabs/root")) == []
     assert doubles(job("other time", schedule={"cron": "1 3 * * *"})) == []
     assert doubles(job("other user", user="alice")) == []
     assert doubles(job("by hand", schedule=None)) == []

@@ -56,6 +56,23 @@ def test_a_handed_file_comes_back(case: Json) -> None:
     assert compared(drafts(text.encode("utf-8", "surrogateescape"), system=case["system"])) == compared(made)
 
 
+@pytest.mark.parametrize(
+    ("mail", "env", "mailto"),
+    [
+        (None, {}, None),
+        ({"to": "root", "on": "output"}, {}, None),
+        ({"to": "ada, ops@example.org", "on": None}, {}, "MAILTO=ada,ops@example.org"),
+        ({"to": "ada", "on": None}, {"MAILTO": "ada"}, "MAILTO=ada"),
+        ({"to": "bob", "on": None}, {"MAILTO": "ada"}, "MAILTO=bob"),
+        (None, {"MAILTO": ""}, 'MAILTO=""'),
+    ],
+)
+def test_who_gets_the_mail_is_who_would_get_it_from_cron(mail: Json | None, env: Json, mailto: str | None) -> None:
+    draft = {"name": "x", "schedule": {"cron": "@daily"}, "target": {"shell": "x"}, "env": env, "mail": mail}
+    lines = exported([job(draft)])[0].splitlines()
+    assert [line for line in lines if line.startswith("MAILTO")] == ([] if mailto is None else [mailto])
+
+
 COMMAND = st.text(alphabet="ab %\\'\"#$&;é\t\r", min_size=1, max_size=60)
 VALUE = st.text(alphabet="ab '\"=#$", max_size=12)
 
@@ -139,3 +156,35 @@ def test_another_zone_is_a_cron_tz_line_and_is_taken_back() -> None:
     here: Json = {"name": "b", "schedule": {"cron": "@daily"}, "target": {"shell": "b"}}
     text, _ = exported([job({**abroad, "env": {}}), job({**here, "env": {}})])
     assert [item.zone for item in read(text.encode()).items] == ["Asia/Tokyo", HOST_ZONE]
+
+
+def _of(owner: str, name: str, **fields: Any) -> dict[str, Any]:
+    plan = {"cron": "* * * * *", "timezone": HOST_ZONE}
+    return {"name": name, "owner": owner, "schedule": plan, "target": {"shell": name}, "env": {}, **fields}
+
+
+def test_what_another_user_s_job_runs_is_no_line_that_would_run_as_who_installs_it() -> None:
+    made = export([_of("ada", "hers"), _of("root", "own")], caller="root", host_zone=HOST_ZONE)
+    assert made.data.decode().splitlines()[4:] == [
+        "# not for cron: hers: it runs as ada: use --system",
+        "* * * * * own",
+    ]
+
+
+def test_a_variable_of_one_user_s_line_is_in_force_on_no_line_of_another() -> None:
+    """A shell loads what LD_PRELOAD names before it could unset it."""
+    hers = _of("ada", "a", env={"LD_PRELOAD": "/home/ada/x.so"})
+    jobs = [hers, _of("root", "b", env={"B": "1"}), _of("ada", "c", env={"C": "1"})]
+    made = export(jobs, caller="root", host_zone=HOST_ZONE, system=True)
+    assert made.data.decode().splitlines()[4:] == [
+        "LD_PRELOAD=/home/ada/x.so",
+        "* * * * * ada a",
+        "# not for cron: b: LD_PRELOAD is set above for ada: export it alone",
+        "C=1",
+        "* * * * * ada unset LD_PRELOAD; c",
+    ]
+
+
+def test_a_comment_has_nothing_in_it_that_a_terminal_obeys() -> None:
+    made = export([_of("root", "a", payload_ref="/\x1b]0;x\x07")], caller="root", host_zone=HOST_ZONE)
+    assert b"\x1b" not in made.data

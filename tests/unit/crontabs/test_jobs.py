@@ -8,7 +8,7 @@ import pytest
 
 from jobctl.crontabs import read
 from jobctl.crontabs.jobs import Origin, Planned, already, digest_of_source, plan
-from jobctl.crontabs.naming import name_for
+from jobctl.crontabs.naming import name_for, unique
 from jobctl.crontabs.shell import command_of
 
 ALICE = Origin("/home/alice/jobs", "alice")
@@ -33,6 +33,8 @@ def test_a_draft_has_the_defaults_of_cron() -> None:
         "schedule": {"cron": "0 3 * * *"},
         "target": {"shell": "/opt/backup.sh"},
         "env": {"PATH": "/usr/bin:/bin", "MAILTO": "me"},
+        "mail": {"to": "me"},
+        "login_env": True,
         "overlap": "allow",
         "misfire": "skip",
         "misfire_within": 60,
@@ -48,6 +50,27 @@ def test_the_environment_decides_shell_directory_and_path() -> None:
     assert made["cwd"] == "/srv"
     assert made["env"] == {"SHELL": "/bin/bash", "HOME": "/srv", "PATH": "/opt:/bin"}
     assert made["schedule"] == {"on_boot": True}
+
+
+@pytest.mark.parametrize(
+    ("mailto", "to"),
+    [
+        (b"", "alice"),
+        (b"MAILTO=bob\n", "bob"),
+        (b"MAILTO='bob, ops@example.org'\n", "bob, ops@example.org"),
+        (b'MAILTO=""\n', None),
+        (b"MAILTO=' '\n", None),
+        (b"MAILTO=-oQ/tmp/x\n", None),
+        (b"MAILTO='|/bin/sh'\n", None),
+    ],
+)
+def test_mail_goes_where_cron_would_send_it_and_nowhere_else(mailto: bytes, to: str | None) -> None:
+    assert draft(mailto + b"@daily x\n").get("mail") == (None if to is None else {"to": to})
+
+
+def test_each_line_has_the_mailto_above_it_and_without_one_whose_line_it_is() -> None:
+    found = planned(b"@daily bob a\nMAILTO=ops\n@daily bob b\n", system=True, origin=Origin("/etc/crontab", "root"))
+    assert [one.draft["mail"]["to"] for one in found if one.draft] == ["bob", "ops"]
 
 
 def test_input_ends_with_a_newline_as_cron_sends_it() -> None:
@@ -136,7 +159,7 @@ def test_a_line_imported_before_is_known_by_what_it_says() -> None:
     first = planned(b"# x\n@daily a\n@daily a\n@daily b\n")
     jobs = [{"name": f"renamed-{at}", "source": one.draft["source"]} for at, one in enumerate(first[:2]) if one.draft]
     again = planned(b"@daily a\n@daily b\n@daily a\n@daily a\n")
-    assert already(again, jobs) == {0: "renamed-0", 2: "renamed-1"}
+    assert {at: job["name"] for at, job in already(again, jobs).items()} == {0: "renamed-0", 2: "renamed-1"}
     assert already(again, [{"name": "x", "source": "api"}, {"name": "y", "source": "crontab:/etc"}]) == {}
 
 
@@ -150,3 +173,11 @@ def test_notes_warn() -> None:
     notes = [note for one in planned(b"0 0 31 2 * a\r\n@daily a %b\\\n@daily a \\\n@daily\n") for note in one.notes]
     for words in ("never comes", "carriage return", "bare %", "backslash", "is empty"):
         assert any(words in note for note in notes), words
+
+
+def test_a_name_gets_the_next_free_number_also_where_thousands_are_taken() -> None:
+    taken: set[str] = set()
+    for _ in range(10_000):
+        taken.add(unique("a", taken))
+    assert taken == {"a", *(f"a-{number}" for number in range(2, 10_001))}
+    assert unique("a", {"a", "a-2", "a-4"}) == "a-5"

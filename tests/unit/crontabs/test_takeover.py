@@ -1,5 +1,7 @@
 """An import is done once and can be undone, wherever it was cut off; and tables keep every byte of the rest."""
 
+import inspect
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,8 @@ from jobctl.crontabs.live import LiveTable
 from jobctl.crontabs.read import read
 from jobctl.crontabs.record import Record, Records, TakenTable
 from jobctl.crontabs.takeover import Takeover
-from jobctl.errors import Conflict, JobctlError, NotFound
+from jobctl.errors import Conflict, Forbidden, JobctlError, NotFound
+from jobctl_daemon.api import crontab
 
 Json = dict[str, Any]
 TABLE = b"# mine\n0 3 * * * a\nA=1\n0 4 * * * b \xff\n0 4 * * * b \xff\n@reboot keep\n"
@@ -222,23 +225,62 @@ def test_commenting_is_done_once_and_reversed() -> None:
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "etc/cron.d").mkdir(parents=True)
     (tmp_path / live.SPOOL).mkdir(parents=True)
-    files = {"etc/crontab": "@daily root a\n", "etc/cron.d/good": "@daily root b\n", "etc/cron.d/not.read": "x\n",
-             "etc/cron.d/open": "@daily root c\n", live.SPOOL + "/bob": "@daily d\n"}  # fmt: skip
+    files = {
+        "etc/crontab": "@daily root a\n",
+        "etc/cron.d/good": "@daily root b\n",
+        "etc/cron.d/not.read": "x\n",
+        "etc/cron.d/open": "@daily root c\n",
+        "etc/cron.d/other": "@daily root e\n",
+        live.SPOOL + "/nobody": "@daily d\n",
+        live.SPOOL + "/root": "@daily f\n",
+        live.SPOOL + "/no-such-user": "@daily g\n",
+    }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-        (tmp_path / name).chmod(0o622 if name.endswith("open") else 0o600)
+        (tmp_path / name).chmod(0o622 if name.endswith("open") else 0o640 if name.endswith("root") else 0o600)
+    if os.getuid() == 0:
+        for name in ("etc/cron.d/other", live.SPOOL + "/nobody"):
+            os.chown(tmp_path / name, 65534, 65534)
     (tmp_path / "etc/cron.d/folder").mkdir()
     monkeypatch.setattr(live, "ROOT", str(tmp_path))
     return tmp_path
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="whose a table is matters to root")
 def test_only_what_cron_reads_is_found(host: Path) -> None:
     tables = live.host_tables({}, "root", 0)
     assert [(table.path.removeprefix(str(host)), table.owner, table.system) for table in tables] == [
         ("/etc/crontab", None, True),
         ("/etc/cron.d/good", None, True),
-        ("/" + live.SPOOL + "/bob", "bob", False),
+        ("/" + live.SPOOL + "/nobody", "nobody", False),
     ]
+    (host / "etc/cron.d/good").unlink()
+    (host / "etc/cron.d/good").symlink_to(host / "etc/crontab")  # packages do that, and cron follows
+    os.link(host / live.SPOOL / "nobody", host / "second-name")
+    (host / live.SPOOL / "root").chmod(0o600)
+    (host / live.SPOOL / "daemon").write_text("@daily h\n")  # root's may be anybody's
+    (host / live.SPOOL / "daemon").chmod(0o600)
+    assert [table.path.removeprefix(str(host)) for table in live.host_tables({}, "root", 0)] == [
+        "/etc/crontab",
+        "/etc/cron.d/good",
+        f"/{live.SPOOL}/daemon",
+        f"/{live.SPOOL}/root",
+    ]
+
+
+def test_our_own_program_of_a_daemon_that_keeps_no_tables_yet_has_none_of_a_host_without_a_spool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `install.sh --crontab` leaves on a minimal Debian: our crontab(1) comes first, and refuses."""
+    monkeypatch.setattr(live, "ROOT", str(tmp_path))
+    program = tmp_path / "crontab"
+    program.write_text("#!/bin/sh\necho 'crontab: this daemon does not run crontabs as they stand' >&2\nexit 1\n")
+    program.chmod(0o755)
+    assert "this daemon does not run crontabs as they stand" in inspect.getsource(crontab)
+    environ = {"PATH": str(tmp_path)}
+    assert live.host_tables(environ, "root", 0) == []
+    with pytest.raises(Forbidden):
+        live.host_tables(environ, "me", 1000)
 
 
 def test_the_own_table_goes_through_the_program(tmp_path: Path) -> None:
