@@ -68,17 +68,23 @@ def test_spawn_errors_are_told_apart(runner: Runner, client: Client, tmp_path: P
     empty.chmod(0o700)
     script.write_text("#!/nonexistent/interpreter\n")
     script.chmod(0o700)
+    windows = tmp_path / "windows"
+    windows.write_bytes(b"#!/bin/sh\r\nexit 0\r\n")
+    windows.chmod(0o700)
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
     expected = [
         (["/nonexistent/program"], {}, "ENOENT", "program"),
         (["nosuchprogram"], {}, "ENOENT", "program"),
-        ([str(plain)], {}, "EACCES", "program"),
+        ([str(plain)], {}, "EACCES", f"program {plain}: it is not executable: chmod +x {plain}"),
+        ([str(windows)], {}, "ENOENT", "interpreter /bin/sh with a carriage return behind it"),
         ([str(empty)], {}, "ENOEXEC", "program"),
-        ([str(tmp_path)], {}, "EACCES", "program"),
+        ([str(tmp_path)], {}, "EACCES", f"program {tmp_path}: it is a directory"),
+        (["./script"], {"cwd": str(tmp_path)}, "ENOENT", "program ./script: its interpreter /nonexistent/interpreter"),
+        (["./plain"], {"cwd": str(tmp_path)}, "EACCES", f"program ./plain: it is not executable: chmod +x {plain}"),
         ([str(plain / "below")], {}, "ENOTDIR", "program"),
         ([str(loop)], {}, "ELOOP", "program"),
-        ([str(script)], {}, "ENOENT", "interpreter"),
+        ([str(script)], {}, "ENOENT", f"program {script}: its interpreter /nonexistent/interpreter is missing"),
         (["/bin/true"], {"cwd": "/nonexistent"}, "ENOENT", "working directory"),
         (["/bin/true"], {"cwd": str(plain)}, "ENOTDIR", "working directory"),
         (["/bin/true"], {"log": "/nonexistent/log"}, "ENOENT", "log file"),
@@ -109,7 +115,7 @@ def test_a_busy_program_is_transient(runner: Runner, client: Client, tmp_path: P
     assert (failed["errno"], failed["transient"]) == ("ETXTBSY", True)
 
 
-@pytest.mark.parametrize("kind", ["text", "base64", "file"])
+@pytest.mark.parametrize("kind", ["text", "base64", "file", "own"])
 def test_payload_of_a_megabyte(runner: Runner, client: Client, tmp_path: Path, kind: str) -> None:
     payload = os.urandom(1 << 20) if kind == "base64" else b"0123456789abcdef" * 65536
     (tmp_path / "payload").write_bytes(payload)
@@ -117,6 +123,7 @@ def test_payload_of_a_megabyte(runner: Runner, client: Client, tmp_path: Path, k
         "text": {"text": payload.decode("ascii", "replace")},
         "base64": {"base64": base64.b64encode(payload).decode()},
         "file": {"file": str(tmp_path / "payload")},
+        "own": {"own": str(tmp_path / "payload")},
     }[kind]
     result = runner.run(client, ["/bin/cat"], stdin=stdin)
     assert result["exit_code"] == 0
@@ -238,6 +245,13 @@ def test_user_switch(runner: Runner, client: Client, tmp_path: Path) -> None:
         order = runner.order(["/bin/cat"], user=nobody, **values)
         client.say("start", **order)
         assert client.wait("failed", order["id"])["errno"] == "EACCES"
+    own = {"own": str(private / "payload")}
+    assert runner.log(runner.run(client, ["/bin/cat"], user=nobody, cwd="/tmp", stdin=own)["id"]) == b"secret"
+    (private / "link").symlink_to(private / "payload")
+    for name, error in (("link", "ELOOP"), (".", "EINVAL"), ("none", "ENOENT")):
+        order = runner.order(["/bin/cat"], user=nobody, cwd="/tmp", stdin={"own": str(private / name)})
+        client.say("start", **order)
+        assert client.wait("failed", order["id"])["errno"] == error
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can switch the user")

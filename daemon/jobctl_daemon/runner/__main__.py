@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
     notify = readiness.take_address()
     done = _tell if options.foreground else daemonise.detach()
     os.chdir("/")
-    surroundings.put_right()
+    surroundings.put_right(started_by_hand=not options.foreground)
     try:
         runner = Runner(options)
     except Held:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from .birth import Birth
     from .kill import Ending
     from .loop import Timer
     from .order import Order
@@ -27,9 +28,9 @@ class Attempt:
     """The runner's knowledge of one attempt. Times: *_at in ms UTC, *_boot in seconds since boot."""
 
     __slots__ = (
-        "adopted", "cause", "cgroup", "deadline", "ended_at", "ended_boot", "ending", "fence", "grace_ms", "group_oom",
-        "id", "key", "on_disk", "oom_base", "order", "output", "pid", "pid_start", "pidfd", "remarks", "result",
-        "run_id", "started_at", "started_boot", "state", "timeout_ms", "tree",
+        "adopted", "birth", "cause", "cgroup", "deadline", "ended_at", "ended_boot", "ending", "fence", "grace_ms",
+        "group_oom", "id", "key", "on_disk", "oom_base", "order", "output", "pid", "pid_start", "pidfd", "remarks",
+        "result", "run_id", "started_at", "started_boot", "state", "stop", "timeout_ms", "tree",
     )  # fmt: skip
 
     def __init__(
@@ -44,6 +45,8 @@ class Attempt:
         self.grace_ms = grace_ms
         self.state = STARTING
         self.order: Order | None = None
+        self.birth: Birth | None = None
+        self.stop: tuple[str, int | None] | None = None
         self.pid: int | None = None
         self.pid_start: int | None = None
         self.pidfd: int | None = None

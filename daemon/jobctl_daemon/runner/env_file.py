@@ -29,17 +29,28 @@ def read(path: bytes) -> dict[bytes, bytes]:
 
 
 def _contents(path: bytes) -> bytes:
-    # Without O_NONBLOCK the open of a FIFO that nobody writes would hold up every other command.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    descriptor = opened(path)
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
         if found.st_size > _MOST_BYTES:
             raise OSError(errno.E2BIG, "larger than 1 MiB")
-        return os.read(descriptor, _MOST_BYTES)
+        text = b""
+        while block := os.read(descriptor, _MOST_BYTES):
+            text += block
+        return text
     finally:
         os.close(descriptor)
+
+
+def opened(path: bytes) -> int:
+    """Open a file that a job names. Of a FIFO that nobody writes to the end is there at once, not in half a minute."""
+    flags = os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC
+    try:
+        return os.open(path, flags | os.O_NONBLOCK)
+    except BlockingIOError:  # somebody holds a lease on it (fcntl(2)), and has some time to let go
+        return os.open(path, flags)
 
 
 def _is_name(name: bytes) -> bool:

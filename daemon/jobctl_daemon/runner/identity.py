@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+_FORKED_WITHOUT_EXEC = 0x40
+
 
 class Stat:
     """The fields of /proc/PID/stat that the runner uses; start is in clock ticks since boot."""
@@ -58,3 +60,15 @@ def lives(pid: int, start: int | None) -> bool:
 def boot_id() -> str:
     """Return the kernel's random name for this boot."""
     return read_file("/proc/sys/kernel/random/boot_id").decode("ascii").strip()
+
+
+def is_unborn(pid: int) -> bool:
+    """Tell whether a process was forked and has not had an exec since: PF_FORKNOEXEC in linux/sched.h.
+
+    It holds for one that has died so, until it is reaped; and for one that is gone, which was nobody's command.
+    """
+    try:
+        text = read_file(f"/proc/{pid}/stat")
+        return bool(int(text[text.rindex(b")") + 2 :].split(None, 7)[6]) & _FORKED_WITHOUT_EXEC)
+    except (OSError, ValueError, IndexError):
+        return True

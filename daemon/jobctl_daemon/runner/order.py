@@ -17,9 +17,10 @@ class Invalid(Exception):
 class User:
     """Whom a command runs as."""
 
-    __slots__ = ("gid", "groups", "uid")
+    __slots__ = ("gid", "groups", "name", "uid")
 
-    def __init__(self, uid: int, gid: int, groups: list[int]) -> None:
+    def __init__(self, name: str, uid: int, gid: int, groups: list[int]) -> None:
+        self.name = name
         self.uid = uid
         self.gid = gid
         self.groups = groups
@@ -35,8 +36,9 @@ class Order:
     """One attempt to start. Texts are bytes here: what the job was given, byte for byte."""
 
     __slots__ = (
-        "argv", "attempt", "cwd", "env", "env_file", "fence", "grace_ms", "id", "key", "log", "log_max", "nice",
-        "returned", "run_id", "stdin_bytes", "stdin_file", "timeout_ms", "umask", "user",
+        "argv", "attempt", "cwd", "cwd_else", "env", "env_file", "fence", "grace_ms", "id", "key", "log", "log_max",
+        "nice", "returned", "run_id", "stdin_bytes", "stdin_file", "stdin_own", "timeout_ms", "trusted", "umask",
+        "user",
     )  # fmt: skip
 
     def __init__(self, message: dict[str, Any]) -> None:
@@ -54,12 +56,14 @@ class Order:
             raise Invalid("argv is not a list with a program")
         self.argv = [_bytes(word, "argv") for word in argv]
         self.cwd = _path(message, "cwd")
+        self.cwd_else = _path(message, "cwd_else") if message.get("cwd_else") is not None else None
         self.env = self._environment(message)
         self.env_file = _path(message, "env_file") if message.get("env_file") is not None else None
         self.umask = _number(message, "umask", 0, 0o777, default=0o022)
         self.nice = _number(message, "nice", -20, 19, default=0)
         self.user = _user(message.get("user"))
-        self.stdin_bytes, self.stdin_file = _stdin(message.get("stdin"))
+        self.trusted = _trusted(message.get("trusted"))
+        self.stdin_bytes, self.stdin_file, self.stdin_own = _stdin(message.get("stdin"))
         self.log = _path(message, "log")
         self.log_max = _number(message, "log_max", 4096, default=10_000_000)
         self.timeout_ms = _number(message, "timeout_ms", 0) if message.get("timeout_ms") is not None else None
@@ -71,6 +75,17 @@ class Order:
             raise Invalid("env is not an object")
         env = {_name(name): _bytes(value, "env") for name, value in given.items()}
         return {**env, **self.marks}
+
+    @property
+    def needs_child(self) -> bool:
+        """Tell whether something must be done between fork and exec that nobody else may have to wait for."""
+        named = self.env_file is not None or self.stdin_file is not None or self.trusted is not None
+        return named or (self.user is not None and not self.user.is_me)
+
+    def homeless(self, number: int) -> str:
+        """Return the remark on a home that cannot be entered."""
+        home, instead = (path.decode("utf-8", "backslashreplace") for path in (self.cwd, self.cwd_else or b"/"))
+        return f"its home {home} cannot be entered ({os.strerror(number)}), so it runs in {instead}"
 
     @property
     def marks(self) -> dict[bytes, bytes]:
@@ -121,24 +136,43 @@ def _user(value: object) -> User | None:
         return None
     if not isinstance(value, dict):
         raise Invalid("user is not an object")
-    groups = value.get("groups", [])
-    if not isinstance(groups, list) or not all(isinstance(group, int) and group >= 0 for group in groups):
-        raise Invalid("groups is not a list of numbers")
+    name = value.get("name", "")
+    if not isinstance(name, str):
+        raise Invalid("the name of the user is not text")
     most = (1 << 32) - 2
-    return User(_number(value, "uid", 0, most), _number(value, "gid", 0, most), groups)
+    return User(name, _number(value, "uid", 0, most), _number(value, "gid", 0, most), _numbers(value, "groups"))
 
 
-def _stdin(value: object) -> tuple[bytes | None, bytes | None]:
+def _trusted(value: object) -> tuple[frozenset[int], frozenset[int]] | None:
+    """Return the users and groups that may be able to change what runs; None: that is not asked."""
     if value is None:
-        return None, None
+        return None
+    if not isinstance(value, dict):
+        raise Invalid("trusted is not an object")
+    return frozenset(_numbers(value, "uids")), frozenset(_numbers(value, "gids"))
+
+
+def _numbers(value: dict[str, Any], name: str) -> list[int]:
+    numbers = value.get(name, [])
+    if not isinstance(numbers, list) or not all(type(number) is int and number >= 0 for number in numbers):
+        raise Invalid(f"{name} is not a list of numbers")
+    return numbers
+
+
+def _stdin(value: object) -> tuple[bytes | None, bytes | None, bytes | None]:
+    """Return what is given itself, or the file to open as the job's user, or the one that jobd has made."""
+    if value is None:
+        return None, None, None
     if isinstance(value, dict) and len(value) == 1:
         if isinstance(value.get("text"), str):
-            return _encoded(value["text"], "stdin"), None
+            return _encoded(value["text"], "stdin"), None, None
         if isinstance(value.get("base64"), str):
-            return _decoded(value["base64"]), None
+            return _decoded(value["base64"]), None, None
         if "file" in value:
-            return None, _path(value, "file")
-    raise Invalid("stdin is not one of text, base64, file")
+            return None, _path(value, "file"), None
+        if "own" in value:
+            return None, None, _path(value, "own")
+    raise Invalid("stdin is not one of text, base64, file, own")
 
 
 def _decoded(text: str) -> bytes:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import errno
 import os
 
-from .clock import boot_s
+from .clock import boot_s, wall_ms
 from .punch import punch
+from .times import Times
 
 _PAGE = 4096
 _COPY_BYTES = 1 << 20
+# Copied at the end while all other commands wait: a tenth of a second. Holes that a command has made count as data.
+_COMPACT_MOST = 64 << 20
 # Between two looks a log may grow by so much of its cap, as far as its pace can be foreseen.
 _ALLOWED_GROWTH = 4
 _SHORTEST_LOOK_S = 0.005
@@ -19,8 +22,8 @@ class Output:
     """One log file. Offsets are logical: those of all that was ever written."""
 
     __slots__ = (
-        "_file", "_grown", "_head", "_keep", "_looked_at", "_looked_size", "_pace", "_seen", "dropped_to", "hurries",
-        "most", "path", "removed", "truncated",
+        "_file", "_grown", "_head", "_keep", "_looked_at", "_looked_size", "_pace", "_seen", "_times", "dropped_to",
+        "hurries", "most", "path", "removed", "truncated",
     )  # fmt: skip
 
     def __init__(self, path: bytes, most: int) -> None:
@@ -35,6 +38,7 @@ class Output:
         self._looked_at = boot_s()
         self._looked_size = 0
         self._pace = 0.0
+        self._times = Times(path, wall_ms)
         self.dropped_to = 0
         self.hurries = False
         self.removed = False
@@ -51,7 +55,8 @@ class Output:
         return found.st_size if found else 0
 
     def recall(self) -> None:
-        """Find the hole a dead runner left."""
+        """Find the hole a dead runner left, and how far it has noted times."""
+        self._times.recall()
         try:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
@@ -87,6 +92,7 @@ class Output:
         now = boot_s()
         self._pace = max(0, found.st_size - self._looked_size) / max(now - self._looked_at, 0.001)
         self._looked_at, self._looked_size = now, found.st_size
+        self._times.note(found.st_size)
         if found.st_blocks * 512 > self.most + 2 * _PAGE:
             self._punch(found.st_size)
         return grew
@@ -94,7 +100,8 @@ class Output:
     def finish(self, alone: bool) -> int:
         """Make the file small for good; return the logical size in bytes.
 
-        While others still write to it (alone is false) the hole is left a hole: a new file would lose their words.
+        While others still write to it (alone is false) the hole is left a hole: a new file would lose their words. So
+        it is where too much would have to be copied for the runner's other commands to wait.
         """
         found = self._stat()
         if found is None:
@@ -103,7 +110,7 @@ class Output:
         if self.removed or size <= self.most:
             return size
         try:
-            if alone:
+            if alone and self._head + size - self._compacted_from(size) <= _COMPACT_MOST:
                 self._compact(size)
             else:
                 self._punch(size)
@@ -160,8 +167,12 @@ class Output:
             punch(self.path, start, end)
             self.dropped_to = end
 
+    def _compacted_from(self, size: int) -> int:
+        """Return where the tail that stays begins."""
+        return max(self.dropped_to, self._middle_end(size))
+
     def _compact(self, size: int) -> None:
-        end = max(self.dropped_to, self._middle_end(size))
+        end = self._compacted_from(size)
         if end <= self._head:
             return
         draft = self.path + b"~"

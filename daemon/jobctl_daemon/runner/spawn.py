@@ -1,8 +1,9 @@
 """Starts one command: new session, clean signals, limits and descriptors, its own stdin and log.
 
-Without a user switch Popen takes the vfork path (no preexec_fn, no user, no groups: each would make it a
-fork), which blocks the runner until the exec and costs as little as posix_spawn. What vfork cannot set is
-set on the process right after: see _adjust.
+Where nothing but the program and the directory is named by the job, and the user is the runner's own, Popen takes the
+vfork path (no preexec_fn, no user, no groups: each would make it a fork), which blocks the runner until the exec and
+costs as little as posix_spawn. What vfork cannot set is set on the process right after: see _adjust. All other starts
+are made by a child of the runner: see birth.py and child.py.
 """
 
 from __future__ import annotations
@@ -12,50 +13,52 @@ import errno
 import functools
 import os
 import resource
+import stat
 import subprocess
 
-from . import env_file
-from .borrow import borrowed
+from .birth import Birth
+from .failure import SpawnError, about, of_program, shown
 from .identity import read_file
+from .limits import SOFT_NOFILE
+from .loop import Loop
 from .niceness import can_go_back, lent
-from .order import Order, User
+from .order import Order
 
-_TRANSIENT = frozenset({
-    errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ETXTBSY, errno.ENOSPC, errno.EDQUOT, errno.EIO,
-})  # fmt: skip
-SOFT_NOFILE = 1024
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _LOG_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
-
-
-class SpawnError(Exception):
-    """A command that could not be started; transient means nothing was used up and it may be tried again."""
-
-    def __init__(self, number: int, detail: str) -> None:
-        super().__init__(detail)
-        self.errno = number
-        self.name = errno.errorcode.get(number, str(number))
-        self.detail = detail
-        self.transient = number in _TRANSIENT
 
 
 def spawn(order: Order) -> tuple[int, list[str]]:
     """Start the command; return its pid and remarks on what could not be set. Raises SpawnError."""
-    user = None if order.user is None or order.user.is_me else order.user
-    opened: list[int] = []
-    try:
-        log = _opened(opened, "log file", order.log, _open_log, order.log)
-        stdin = _stdin(order, user, opened)
-        cwd = _directory(order, user, opened)
-        env = _environment(order, user)
-        with lent(order.nice):
-            pid = _popen(order, user, env, cwd, stdin, log)
-    finally:
-        for descriptor in opened:
-            os.close(descriptor)
-    return pid, _adjust(order, pid)
+    with _opened(order) as (stdin, log), lent(order.nice):
+        try:
+            return _started(order, order.cwd, stdin, log, [])
+        except _NoDirectory as error:
+            if order.cwd_else is None:
+                raise about("working directory", order.cwd, error) from None
+            remark = order.homeless(error.errno or errno.EIO)
+        return _started(order, order.cwd_else, stdin, log, [remark])
 
 
-def _popen(order: Order, user: User | None, env: dict[bytes, bytes], cwd: bytes, stdin: int, log: int) -> int:
+def beget(order: Order, loop: Loop) -> Birth:
+    """Fork a child that becomes the command after its go(). Raises SpawnError."""
+    with _opened(order) as (stdin, log):
+        return Birth(loop, order, stdin, log)
+
+
+class _NoDirectory(OSError):
+    """The working directory cannot be entered."""
+
+
+def _started(order: Order, cwd: bytes, stdin: int, log: int, remarks: list[str]) -> tuple[int, list[str]]:
+    pid = _popen(order, cwd, stdin, log)
+    return pid, remarks + _adjust(order, pid)
+
+
+def _popen(order: Order, cwd: bytes, stdin: int, log: int) -> int:
     try:
         process = subprocess.Popen(
             order.argv,
@@ -63,17 +66,18 @@ def _popen(order: Order, user: User | None, env: dict[bytes, bytes], cwd: bytes,
             stdout=log,
             stderr=subprocess.STDOUT,
             cwd=cwd,
-            env=env,
+            env=order.env,
             umask=order.umask,
             start_new_session=True,
             restore_signals=True,
             close_fds=True,
-            user=user.uid if user else None,
-            group=user.gid if user else None,
-            extra_groups=user.groups if user else None,
         )
     except OSError as error:
-        raise SpawnError(error.errno or errno.EIO, _reason(error, order, cwd, user)) from None
+        if error.filename is cwd:
+            raise _NoDirectory(error.errno, error.strerror) from None
+        if error.filename is None:
+            raise SpawnError(error.errno or errno.EIO, os.strerror(error.errno or errno.EIO)) from None
+        raise of_program(order.argv, error.errno or errno.EIO, cwd) from None
     except MemoryError:
         raise SpawnError(errno.ENOMEM, os.strerror(errno.ENOMEM)) from None
     except (ValueError, RuntimeError, subprocess.SubprocessError) as error:
@@ -83,44 +87,38 @@ def _popen(order: Order, user: User | None, env: dict[bytes, bytes], cwd: bytes,
     return process.pid
 
 
-def _reason(error: OSError, order: Order, cwd: bytes, user: User | None) -> str:
-    text = os.strerror(error.errno or errno.EIO)
-    if error.filename is cwd:
-        if user is not None and error.errno == errno.EPERM:
-            return f"user {user.uid}: {text}"
-        return f"working directory {_show(order.cwd)}: {text}"
-    program = order.argv[0]
-    if error.errno == errno.ENOENT and b"/" in program and os.path.exists(program):
-        return f"program {_show(program)}: its interpreter is missing"
-    if error.filename is None:
-        return text
-    return f"program {_show(program)}: {text}"
-
-
-def _show(path: bytes) -> str:
-    return path.decode("utf-8", "backslashreplace")
-
-
-def _opened(opened: list[int], what: str, path: bytes, function, *arguments) -> int:  # type: ignore[no-untyped-def]
+@contextlib.contextmanager
+def _opened(order: Order) -> Iterator[tuple[int, int]]:
+    """Have the command's input and log open: what is the runner's own to open. Raises SpawnError."""
+    opened = []
     try:
-        descriptor: int = function(*arguments)
+        opened.append(_open_log(order))
+        if order.stdin_bytes is not None:
+            opened.append(_in_memory(order.stdin_bytes))
+        elif order.stdin_own is not None:
+            opened.append(_open_own(order.stdin_own))
+        yield opened[1] if len(opened) > 1 else _nothing(), opened[0]
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+
+
+def _open_log(order: Order) -> int:
+    """Open the log in the daemon's private folder; what runs as another user may write it and not read it back.
+
+    It needs that right of its own for /dev/stdout and /dev/stderr: they open the file anew (proc(5)).
+    """
+    try:
+        descriptor = os.open(order.log, _LOG_FLAGS, 0o600)
+        if order.user is not None and not order.user.is_me:
+            try:
+                os.fchown(descriptor, -1, order.user.gid)
+                os.fchmod(descriptor, 0o620)
+            except PermissionError:
+                pass  # without root's rights; the switch is refused as well
     except OSError as error:
-        raise SpawnError(error.errno or errno.EIO, f"{what} {_show(path)}: {os.strerror(error.errno or 0)}") from None
-    opened.append(descriptor)
+        raise about("log file", order.log, error) from None
     return descriptor
-
-
-def _open_log(path: bytes) -> int:
-    return os.open(path, _LOG_FLAGS, 0o600)
-
-
-def _stdin(order: Order, user: User | None, opened: list[int]) -> int:
-    if order.stdin_bytes is not None:
-        return _opened(opened, "payload", b"in memory", _in_memory, order.stdin_bytes)
-    if order.stdin_file is not None:
-        with borrowed(user):
-            return _opened(opened, "payload file", order.stdin_file, _open_payload, order.stdin_file)
-    return _nothing()
 
 
 @functools.cache
@@ -129,54 +127,31 @@ def _nothing() -> int:
     return os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
 
 
-def _environment(order: Order, user: User | None) -> dict[bytes, bytes]:
-    """Return the command's variables. As in systemd, the file's win over the given ones."""
-    if order.env_file is None:
-        return order.env
+def _open_own(path: bytes) -> int:
+    # Made by jobd in a folder of its own, for this start alone: the user gets what is in it, and cannot open it.
     try:
-        with borrowed(user):
-            return {**order.env, **env_file.read(order.env_file), **order.marks}
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        detail = f"environment file {_show(order.env_file)}: {error.strerror}"
-        raise SpawnError(error.errno or errno.EIO, detail) from None
+        raise about("message", path, error) from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise SpawnError(errno.EINVAL, f"message {shown(path)}: {os.strerror(errno.EINVAL)}")
+    return descriptor
 
 
 def _in_memory(payload: bytes) -> int:
-    descriptor = os.memfd_create("stdin", os.MFD_CLOEXEC)
     try:
-        view = memoryview(payload)
-        while view:
-            view = view[os.write(descriptor, view) :]
-        os.lseek(descriptor, 0, os.SEEK_SET)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def _open_payload(path: bytes) -> int:
-    # Without O_NONBLOCK the open of a FIFO that nobody writes would hold up every other command.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    os.set_blocking(descriptor, True)
-    return descriptor
-
-
-def _directory(order: Order, user: User | None, opened: list[int]) -> bytes:
-    """Return the directory to change to. The child changes before it switches, so the user's right is proved here."""
-    if user is None:
-        return order.cwd
-    with borrowed(user):
-        descriptor = _opened(opened, "working directory", order.cwd, _open_directory, order.cwd)
-    return b"/proc/self/fd/%d" % descriptor
-
-
-def _open_directory(path: bytes) -> int:
-    descriptor = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.stat(".", dir_fd=descriptor)
-    except OSError:
-        os.close(descriptor)
-        raise
+        descriptor = os.memfd_create("stdin", os.MFD_CLOEXEC)
+        try:
+            view = memoryview(payload)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        except OSError:
+            os.close(descriptor)
+            raise
+    except OSError as error:
+        raise about("payload", b"in memory", error) from None
     return descriptor
 
 

@@ -9,9 +9,11 @@ from collections import deque
 
 from . import cgroup, surroundings
 from .attempt import ENDED, INTERRUPTED, RUNNING, STARTING, Attempt, result
+from .birth import SPAWN_S
 from .cgroup import Cgroups
 from .clock import boot_s, wall_ms
-from .identity import start_time
+from .failure import SpawnError
+from .identity import is_unborn, start_time
 from .kill import Ending
 from .leftovers import Leftovers
 from .loop import READ, Loop, Timer
@@ -20,13 +22,15 @@ from .order import Order
 from .processes import carriers, marker, send
 from .protocol import dumps
 from .records import IDENTITY, INTENT, RESULT, Records
-from .spawn import SpawnError, spawn
+from .spawn import beget, spawn
 from .tree import Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    from .birth import Birth
 
 # Each blocks until its exec; exits, timeouts and messages are looked at between any two lots.
 _STARTS_A_TURN = 4
@@ -140,20 +144,53 @@ class Supervisor:
         attempt.cgroup = self._cgroups.take() if self._cgroups else None
         attempt.oom_base = self._oom.sample()
         intent = attempt.intent(self.instance, self.boot_id)
-        surroundings.make_room(len(self._running))
+        surroundings.make_room(len(self._alive))
         try:
             self._write_intent(attempt, intent)
             attempt.started_at, attempt.started_boot = wall_ms(), boot_s()
+            if order.needs_child:
+                self._beget(attempt, order, intent)
+                return
             attempt.pid, attempt.remarks = self._spawn_inside(attempt, order)
             self._refuse_unborn(attempt)
         except SpawnError as error:
-            attempt.started_at = attempt.started_boot = None
             self._fail(attempt, error)
             return
         attempt.pid_start = start_time(attempt.pid)
         self.note_identity(attempt, intent)
         attempt.tree = Tree(attempt.marked, attempt.pid, attempt.cgroup)
         self._watch_child(attempt)
+
+    def _beget(self, attempt: Attempt, order: Order, intent: bytes) -> None:
+        """Start by way of a child that goes its own way to its exec, while everybody else is served."""
+        birth = attempt.birth = beget(order, self._loop)
+        attempt.pid, attempt.pid_start = birth.pid, start_time(birth.pid)
+        if attempt.cgroup is not None and not cgroup.enter(attempt.cgroup, birth.pid):
+            self._release(attempt, empty=False)
+        if attempt.cgroup is not None and self._cgroups is not None and self._cgroups.counts_oom:
+            attempt.group_oom = in_group(attempt.cgroup)
+        self.note_identity(attempt, intent)
+        attempt.tree = Tree(attempt.marked, attempt.pid, attempt.cgroup)
+        birth.go(lambda notes, error: self._born(attempt, birth, notes, error))
+        self._report("starting", dumps({"id": attempt.id, "pid": attempt.pid}))
+
+    def _born(self, attempt: Attempt, birth: Birth, notes: list[str], error: SpawnError | None) -> None:
+        attempt.birth = None
+        attempt.remarks += notes
+        if error is None:
+            self.follow(attempt, birth.pidfd)
+            if attempt.stop is not None and attempt.cause is not None:
+                self.kill(attempt, attempt.cause, *attempt.stop)
+            return
+        attempt.pid = attempt.pid_start = attempt.tree = None
+        if not birth.dead:
+            self._release(attempt, empty=False)
+        if attempt.cause is None:
+            self._fail(attempt, error)
+            return
+        if not birth.dead:
+            attempt.remarks.append(f"its process {birth.pid} sits in the kernel")
+        self._never_began(attempt)
 
     def _refuse_unborn(self, attempt: Attempt) -> None:
         """A child that was killed because its exec did not come back was never the command; raises SpawnError."""
@@ -223,6 +260,7 @@ class Supervisor:
         }))  # fmt: skip
 
     def _fail(self, attempt: Attempt, error: SpawnError) -> None:
+        attempt.started_at = attempt.started_boot = None
         attempt.cause = "spawn_error"
         attempt.remarks = [error.detail]
         attempt.end()
@@ -240,6 +278,10 @@ class Supervisor:
             self._drop_queued(attempt, cause)
             return
         attempt.cause = attempt.cause or cause
+        if attempt.birth is not None:
+            attempt.stop = mode, grace_ms
+            attempt.birth.stop()
+            return
         if attempt.ending is None:
             assert attempt.tree is not None
             attempt.ending = Ending(self._loop, attempt.tree, lambda left: self._tree_ended(attempt, left))
@@ -250,8 +292,14 @@ class Supervisor:
 
     def _drop_queued(self, attempt: Attempt, cause: str) -> None:
         attempt.cause = cause
+        self._never_began(attempt)
+
+    def _never_began(self, attempt: Attempt) -> None:
+        """Record the end of what was stopped before its command was there."""
+        attempt.started_at = attempt.started_boot = None
         attempt.remarks.append("was not started")
         attempt.end()
+        self._release(attempt, empty=True)
         self._settle(attempt, result(attempt, self.boot_id), "ended")
 
     def interrupt(self, most_ms: int | None = None) -> None:
@@ -261,7 +309,7 @@ class Supervisor:
             if attempt.state == STARTING:
                 self._fail(attempt, SpawnError(errno.EAGAIN, "the machine goes down"))
         most_ms = _LONGEST_PARTING_MS if most_ms is None else most_ms
-        for attempt in list(self._running.values()):
+        for attempt in list(self._alive.values()):
             self.kill(attempt, INTERRUPTED, "cancel", min(attempt.grace_ms, most_ms))
 
     def _overdue(self, attempt: Attempt) -> None:
@@ -419,7 +467,15 @@ class Supervisor:
         assert attempt.pid is not None
         attempt.tree = Tree(attempt.marked, attempt.pid, attempt.cgroup)
         attempt.output.recall()
+        if is_unborn(attempt.pid):
+            self._loop.after(SPAWN_S, lambda: self._end_unborn(attempt))
         self.follow(attempt, pidfd)
+
+    def _end_unborn(self, attempt: Attempt) -> None:
+        """End what a runner that died has left half started, and what does not come to its exec."""
+        if attempt.state == RUNNING and attempt.pid is not None and is_unborn(attempt.pid):
+            attempt.remarks.append("spawn_timeout: its exec did not come back within half a minute")
+            self.kill(attempt, "lost", "kill")
 
     def lose(self, attempt: Attempt, why: str) -> None:
         """Record an attempt whose process is gone and whose outcome nobody saw."""

@@ -105,3 +105,20 @@ def test_a_log_that_was_taken_away_is_noticed_and_left_alone(tmp_path: Path) -> 
     assert log.removed
     assert log.finish(alone=True) == 10_000
     assert path.read_bytes() == b"y" * 10_000
+
+
+@pytest.mark.parametrize("cap", [1 << 40, 1 << 30])
+def test_a_file_that_its_command_has_made_huge_is_not_copied_at_its_end(tmp_path: Path, cap: int) -> None:
+    """Terabytes that take no room: any command can make its log such a file, and all others wait for the runner."""
+    path = tmp_path / "log"
+    path.write_bytes(b"head\n")
+    os.truncate(path, 3 * cap)
+    with path.open("ab") as file:
+        file.write(b"tail\n")
+    log = Output(os.fsencode(path), cap)
+    log.look()
+
+    assert log.finish(alone=True) == 3 * cap + 5
+    assert path.stat().st_size == 3 * cap + 5
+    assert path.stat().st_blocks * 512 < 1 << 20
+    assert os.listdir(tmp_path) == ["log"]

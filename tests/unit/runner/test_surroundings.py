@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
 
-from jobctl_daemon.runner import identity, oom
+from jobctl_daemon.runner import identity, limits, oom
 from jobctl_daemon.runner.lock import Held, Lock, is_held
 from jobctl_daemon.runner.options import Options, Usage
 from jobctl_daemon.runner.processes import marker, send
@@ -67,3 +68,31 @@ def test_one_kill_for_memory_is_one_commands(monkeypatch: pytest.MonkeyPatch) ->
     count = 4
     assert counter.claims(base, None, 0)
     assert not counter.claims(base, None, 0)
+
+
+def test_the_table_of_limits_of_a_process() -> None:
+    table = Path("/proc/self/limits").read_bytes()
+    found = limits.read(table)
+    assert len(found) >= 10
+    for name, values in found.items():
+        assert values == resource.getrlimit(name)
+    assert limits.read(b"Limit  Soft  Hard  Units\nMax something new         1  2  x\n") == {}
+
+
+def test_who_was_forked_and_has_not_had_an_exec_since() -> None:
+    assert not identity.is_unborn(os.getppid())
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(writer)
+        os.read(reader, 1)
+        os._exit(0)
+    os.close(reader)
+    try:
+        assert identity.is_unborn(pid)
+    finally:
+        os.close(writer)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        assert identity.is_unborn(pid)  # also when it has ended so
+        os.waitpid(pid, 0)
+    assert identity.is_unborn(pid)
