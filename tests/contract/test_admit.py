@@ -2,7 +2,7 @@
 
 from jobctl.states import Overlap, RunState, SkipReason
 from jobctl_daemon.rows import Admission, Admitted
-from kit.stores import ADA, MINUTE, T0, Rig, spec
+from kit.stores import ADA, BOB, MINUTE, T0, Rig, spec
 
 
 async def test_pending_runs_come_by_due_time_and_id(rig: Rig) -> None:
@@ -14,6 +14,14 @@ async def test_pending_runs_come_by_due_time_and_id(rig: Rig) -> None:
     assert {run.run_id for run in pending} == set(ids)
     assert [run.due_ms for run in await rig.store.pending(T0 + 2, 2)] == [T0, T0 + 1]
     assert pending[0].policies.overlap is Overlap.ALLOW
+
+
+async def test_owners_take_turns_where_more_is_pending_than_one_look_takes(rig: Rig) -> None:
+    flood = await rig.scheduled((await rig.add()).id, *range(T0 - 90, T0 - 40))
+    later = await rig.scheduled((await rig.add(spec("late"), owner=BOB)).id, T0 - 1, T0)
+    assert [run.run_id for run in await rig.store.pending(T0, 5)] == [*flood[:3], *later]
+    assert [run.run_id for run in await rig.store.pending(T0 - 1, 3)] == [*flood[:2], later[0]]
+    assert [run.run_id for run in await rig.store.pending(T0 - 2, 3)] == flood[:3]
 
 
 async def test_a_pending_run_names_what_of_its_job_is_active(rig: Rig) -> None:

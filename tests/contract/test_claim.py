@@ -12,7 +12,8 @@ from kit.stores import ADA, BOOT, MINUTE, NODE, ROOT, T0, Rig, spec
 async def test_a_claim_has_everything_that_a_start_needs(rig: Rig) -> None:
     job = await rig.add()
     (claim,) = await rig.claimed(job.id, T0)
-    assert (claim.key, claim.job_uid, claim.job_name, claim.owner_uid) == (f"s:{T0}", job.uid, "backup", ADA.uid)
+    assert (claim.key, claim.job_uid, claim.job_name) == (f"s:{T0}", job.uid, "backup")
+    assert (claim.owner_uid, claim.owner_name) == (ADA.uid, ADA.name)
     assert (claim.attempt, claim.fence, claim.version, claim.timezone) == (1, T0, 1, "UTC")
     assert (claim.execution.shell, claim.execution.env) == ("true", {"A": "b"})
     assert (claim.trigger, claim.slot_ms, claim.due_ms) == (Trigger.SCHEDULE, T0, T0)

@@ -4,7 +4,6 @@ import pytest
 
 from jobctl.errors import Conflict, Gone, NotFound
 from jobctl.states import Misfire, Overlap
-from jobctl_daemon.rows import Caller
 from kit.stores import ADA, BOB, ROOT, T0, Rig, request, spec
 
 
@@ -178,9 +177,3 @@ async def test_root_must_say_which_of_two_jobs_with_one_name(rig: Rig) -> None:
     await rig.add(owner=BOB)
     with pytest.raises(Conflict, match="several owners"):
         await rig.store.job(ROOT, "backup")
-
-
-async def test_an_owner_who_changes_the_name_keeps_the_jobs(rig: Rig) -> None:
-    await rig.add()
-    await rig.add(spec("other"), owner=Caller(uid=ADA.uid, name="ada.l"))
-    assert (await rig.store.job(ADA, "backup")).owner == "ada.l"

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from jobctl.errors import Conflict, NotFound
+from jobctl.filters import parse
 from jobctl.states import FailureClass, Overlap, RunState
 from jobctl_daemon.rows import DeadFilter, RunFilter
 from kit.stores import ADA, BOB, DAY, MINUTE, ROOT, T0, Rig, ended, spec
@@ -272,10 +273,10 @@ async def test_dead_letters_are_filtered_by_everything_that_is_known_of_them(rig
         (DeadFilter(failure_class=FailureClass.OOM), [two]),
         (DeadFilter(fingerprint="a1"), [three, one]),
         (DeadFilter(fingerprint="a1", job_id=job.id), [one]),
-        (DeadFilter(q="SPACE"), [three, one]),
-        (DeadFilter(q="db-"), [two, one]),
-        (DeadFilter(q="memory"), [two]),
-        (DeadFilter(q="%"), []),
+        (DeadFilter(q=parse("SPACE")), [three, one]),
+        (DeadFilter(q=parse("db-")), [two, one]),
+        (DeadFilter(q=parse("memory")), [two]),
+        (DeadFilter(q=parse("%")), []),
         (DeadFilter(since_ms=T0 + MINUTE), [three, two]),
         (DeadFilter(until_ms=T0 + MINUTE), [one]),
         (DeadFilter(since_ms=T0 + 1, until_ms=T0 + 2 * MINUTE), [two]),
@@ -375,7 +376,7 @@ async def test_a_discard_takes_what_matches_up_to_its_limit_the_oldest_first(rig
         ids += await rig.dead(job.id, T0 - n)
     await rig.dead(other.id, T0)
     assert await rig.store.discard(ADA, DeadFilter(limit=3), "ada", None, T0) == ids[:3]
-    assert await rig.store.discard(ADA, DeadFilter(q="nothing"), "ada", None, T0) == []
+    assert await rig.store.discard(ADA, DeadFilter(q=parse("nothing")), "ada", None, T0) == []
     assert await rig.store.discard(ROOT, DeadFilter(job_id=job.id), "root", None, T0) == ids[3:]
     assert (await rig.store.counts(None, T0)).dead == 1
 

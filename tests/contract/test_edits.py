@@ -111,6 +111,7 @@ async def test_a_job_of_others_is_not_edited(rig: Rig) -> None:
 
 async def test_a_changed_command_is_a_new_version_with_its_author(rig: Rig) -> None:
     job = await rig.add()
+    old = (await rig.store.spec(ADA, job.id)).execution
     edited = await rig.store.edit_job(Caller(uid=1000, name="ada"), await rig.edited(job.id, execution=shell("x")), T0)
     assert (edited.version, edited.target, edited.env) == (2, {"shell": "x"}, {})
     assert edited.next_run_at == job.next_run_at
@@ -122,7 +123,12 @@ async def test_a_changed_command_is_a_new_version_with_its_author(rig: Rig) -> N
     ]
     event = rig.events[-1]
     assert (event.kind, event.job_id) == ("job.edited", job.id)
-    assert event.data == {"name": "backup", "by": "ada", "version": 2, "schedule": False}
+    before, after = event.data.pop("before"), event.data.pop("after")
+    assert event.data == {"name": "backup", "by": "ada", "version": 2, "schedule": False, "uid": 1000}
+    assert before != after
+    await rig.store.edit_job(ROOT, await rig.edited(job.id, execution=old), T0)
+    said = rig.events[-1].data
+    assert (said["uid"], said["before"], said["after"]) == (0, after, before)
 
 
 async def test_changed_policies_make_no_version_and_hold_at_once(rig: Rig) -> None:

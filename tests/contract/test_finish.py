@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from jobctl.states import FailureClass, RunState
+from jobctl.states import FailureClass, OnFailure, RunState
 from jobctl_daemon.rows import StartedAttempt
 from kit.stores import ADA, MINUTE, ROOT, T0, Rig, ended, spec
 
@@ -51,6 +51,16 @@ async def test_the_same_finish_twice_is_accepted_once(rig: Rig) -> None:
     assert (await rig.finish(claim, state=RunState.FAILED))[0].answer == "stale"
     assert await rig.state(claim.run_id) == "succeeded"
     assert rig.kinds(claim.run_id).count("run.succeeded") == 1
+
+
+async def test_of_two_results_of_a_run_that_dies_the_second_is_stale_and_not_of_nobody(rig: Rig) -> None:
+    """A dead letter is not in the history yet, where the end of any other run is known from."""
+    job = await rig.add(spec(on_failure=OnFailure.DEAD))
+    (claim,) = await rig.claimed(job.id, T0)
+    failed = {"failure_class": FailureClass.EXIT_CODE, "outcome": "exit_code", "exit_code": 1}
+    verdicts = await rig.finish(claim, claim, state=RunState.DEAD, **failed)
+    assert [verdict.answer for verdict in verdicts] == ["ok", "stale"]
+    assert await rig.state(claim.run_id) == "dead"
 
 
 @pytest.mark.case("F067")

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from jobctl.errors import InvalidInput
+from jobctl.filters import parse
 from jobctl.states import Overlap, RunState, SkipReason
 from jobctl_daemon.rows import JobFilter, RunFilter
 from kit.stores import ADA, BOB, MINUTE, ROOT, T0, Rig, spec
@@ -73,12 +74,12 @@ async def test_jobs_are_filtered_by_state_part_of_name_tag_source_and_queue(rig:
         (JobFilter(states=("paused", "running")), ["db-paused", "web-running"]),
         (JobFilter(states=("parked",)), ["web-parked"]),
         (JobFilter(states=("ok",)), []),
-        (JobFilter(q="DB"), ["Db-failed", "db-paused"]),
-        (JobFilter(q="%"), []),
+        (JobFilter(q=parse("DB")), ["Db-failed", "db-paused"]),
+        (JobFilter(q=parse("%")), []),
         (JobFilter(tag="night"), ["db-paused"]),
         (JobFilter(tag="nigh"), []),
         (JobFilter(source="file"), ["db-paused"]),
-        (JobFilter(queue="default", q="web"), ["web-parked", "web-running"]),
+        (JobFilter(queue="default", q=parse("web")), ["web-parked", "web-running"]),
         (JobFilter(queue="other"), []),
         (JobFilter(owner="bob"), []),
     ):
@@ -152,7 +153,7 @@ async def test_runs_are_filtered_by_state_time_name_and_owner(rig: Rig) -> None:
         (RunFilter(before_ms=T0), [two, one]),
         (RunFilter(since_ms=T0), [waiting, skipped, failed]),
         (RunFilter(since_ms=T0 - MINUTE, before_ms=T0), [two]),
-        (RunFilter(q="ALPH"), [waiting, skipped, two, one]),
+        (RunFilter(q=parse("ALPH")), [waiting, skipped, two, one]),
         (RunFilter(owner="bob"), [failed]),
         (RunFilter(job_id=job.id, states=(RunState.SUCCEEDED,)), [two, one]),
     ):

@@ -1,6 +1,7 @@
 """Somebody asks whether the store is well: a real write, and how its threads are, without asking them."""
 
-from kit.stores import T0, Rig
+from jobctl_daemon.rows import JobFilter
+from kit.stores import ADA, T0, Rig
 
 
 async def test_a_probe_is_a_write_and_no_event(rig: Rig) -> None:
@@ -16,7 +17,8 @@ async def test_what_was_done_counts_and_nothing_waits_when_all_is_done(rig: Rig)
     before = rig.store.watched()
     await rig.add()
     await rig.store.meta()
-    while rig.store.watched()["store writer"].since_ms is not None:  # it answers before it has counted what it did
+    await rig.store.jobs(ADA, JobFilter())
+    while any(one.since_ms is not None for one in rig.store.watched().values()):  # it answers before it has counted
         await rig.store.meta()
     after = rig.store.watched()
     assert after.keys() == before.keys()

@@ -164,13 +164,14 @@ async def test_logs_are_listed_oldest_first_for_the_disk_budget(rig: Rig) -> Non
     assert await rig.store.log_bytes((0, 0), 10) == LogsKept(bytes=2 * block, after=None)
     assert await rig.store.log_bytes((0, 0), 1) == LogsKept(bytes=block, after=(one.run_id, one.fence))
     assert await rig.store.log_bytes((one.run_id, one.fence), 10) == LogsKept(bytes=block, after=None)
+    owner_id = (await rig.rows("SELECT owner_id FROM jobs"))[0]["owner_id"]
     assert await rig.store.finished_logs(10, (0, 0)) == [
-        (one.run_id, one.fence, block),
-        (three.run_id, three.fence, block),
+        (one.run_id, one.fence, block, owner_id),
+        (three.run_id, three.fence, block, owner_id),
     ]
     await rig.store.logs_dropped([(one.run_id, one.fence)])
     assert await rig.store.log_bytes((0, 0), 10) == LogsKept(bytes=block, after=None)
-    assert await rig.store.finished_logs(10, (0, 0)) == [(three.run_id, three.fence, block)]
+    assert await rig.store.finished_logs(10, (0, 0)) == [(three.run_id, three.fence, block, owner_id)]
 
 
 async def test_pages_of_logs_end_between_two_attempts_of_one_run(rig: Rig) -> None:
@@ -184,7 +185,7 @@ async def test_pages_of_logs_end_between_two_attempts_of_one_run(rig: Rig) -> No
     after = (0, 0)
     seen = []
     while page := await rig.store.finished_logs(2, after):
-        seen += [fence for _, fence, _ in page]
+        seen += [fence for _, fence, _, _ in page]
         after = page[-1][:2]
     assert seen == fences
     counted = await rig.store.log_bytes((0, 0), 2)

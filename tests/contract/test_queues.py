@@ -198,6 +198,48 @@ async def test_a_catch_up_that_gives_way_goes_after_what_else_is_due_in_its_prio
     assert await order(rig) == on_time + behind + low
 
 
+# ── slots that many share ──────────────────────────────────────────────
+
+
+async def shared(rig: Rig, free: int, limit: int = 100) -> list[int]:
+    """What is claimed in a daemon that serves everybody, with so many slots free."""
+    claims = await rig.store.claim(rig.now_ms, limit, "host", "boot", free)
+    return [claim.run_id for claim in claims]
+
+
+async def test_nobody_takes_so_many_slots_that_others_find_none(rig: Rig) -> None:
+    ada = await ready_of(rig, ADA, *range(T0 - 60, T0 - 20))
+    assert await shared(rig, 20) == ada[:16]
+    assert await shared(rig, 4) == []
+    bob = await ready_of(rig, BOB, *range(T0 - 9, T0))
+    assert await shared(rig, 4) == bob[:3]
+    eve = await ready_of(rig, EVE, T0 - 1, T0)
+    assert await shared(rig, 1) == eve[:1]
+
+
+async def test_where_there_is_one_slot_it_is_anybody_s(rig: Rig) -> None:
+    ada = await ready_of(rig, ADA, T0 - 2, T0 - 1)
+    assert await shared(rig, 1) == ada[:1]
+
+
+async def test_root_may_have_all_slots(rig: Rig) -> None:
+    root = await ready_of(rig, ROOT, *range(T0 - 60, T0 - 40))
+    assert await shared(rig, 20, 20) == root
+    more = await ready_of(rig, ROOT, T0 - 2, T0 - 1, queue="other")
+    await ready_of(rig, ADA, *range(T0 - 9, T0))
+    assert await shared(rig, 1, 1) != more[:1]
+    assert await shared(rig, 1, 1) == more[:1]
+
+
+async def test_among_others_a_priority_of_one_s_own_is_no_better_than_the_normal(rig: Rig) -> None:
+    own = await ready_of(rig, ADA, T0 - 9)
+    first = await ready_of(rig, ADA, *range(T0 - 5, T0 - 1), priority=-9)
+    bob = await ready_of(rig, BOB, T0 - 1, T0)
+    low = await ready_of(rig, ADA, T0 - 20, priority=1)
+    of_root = await ready_of(rig, ROOT, T0 - 1, priority=-1)
+    assert await shared(rig, 100) == [*of_root, first[0], bob[0], first[1], bob[1], *first[2:], *own, *low]
+
+
 # ── the list of them ──────────────────────────────────────────────
 
 

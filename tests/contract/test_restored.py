@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from jobctl.states import OnFailure, Overlap, SkipReason
-from jobctl_daemon.rows import HeldAttempt, Life
+from jobctl_daemon.rows import CRONTABS_LIVE, HeldAttempt, Life
 from jobctl_daemon.services.restoring import settle_past
 from kit.stores import ADA, MINUTE, T0, Rig, spec
 
@@ -22,7 +23,7 @@ async def test_numbers_fences_and_epochs_go_on_above_every_life(rig: Rig) -> Non
     await rig.finished(job.id, T0)
     before = rig.events[-1].id
     life = Life(epoch=90, generation=2, fence=T0 + 10**9, ids={"runs": 500, "jobs": 70, "events": 4000, "replays": 3})
-    await rig.store.outlive([life, NOBODY], "told")
+    await rig.store.outlive([life, NOBODY], ["told"])
     assert (await rig.add(spec("b"))).id == 71
     run_id = await rig.by_hand(job.id)
     assert run_id == 501
@@ -38,7 +39,7 @@ async def test_numbers_fences_and_epochs_go_on_above_every_life(rig: Rig) -> Non
 async def test_a_life_that_gave_out_less_lowers_nothing(rig: Rig) -> None:
     job = await rig.add()
     first = await rig.by_hand(job.id)
-    await rig.store.outlive([Life(epoch=0, generation=0, fence=1, ids={"runs": 0, "events": 0})], "told")
+    await rig.store.outlive([Life(epoch=0, generation=0, fence=1, ids={"runs": 0, "events": 0})], ["told"])
     assert await rig.by_hand(job.id) == first + 1
     assert int((await rig.store.meta())["epoch"]) == rig.epoch
 
@@ -93,7 +94,7 @@ async def test_an_attempt_of_after_the_copy_makes_its_run_again_under_its_number
         held(42, T0 + 2, job.uid, "m:by-hand"),
         held(43, T0 + 3, "nobody", "m:x"),
     ]
-    await rig.store.outlive([Life(epoch=0, generation=0, fence=T0 + 3, ids={"runs": 43})], "told")
+    await rig.store.outlive([Life(epoch=0, generation=0, fence=T0 + 3, ids={"runs": 43})], ["told"])
     found = await rig.store.take_over(wanted[:1] + wanted[2:], "n", T0)
     assert (found.taken, found.unknown) == (("41-1800000000001",), ("43-1800000000003",))
     run = await rig.store.run(ADA, 41)
@@ -158,3 +159,15 @@ async def test_the_past_of_a_whole_store(rig: Rig, catch_up: bool) -> None:
 def facts_words(facts: dict[str, object]) -> str:
     """What the rows of a restore say."""
     return f"restored from a copy of {facts['copy_of']}: what became of it until {facts['at']} is unknown"
+
+
+@pytest.mark.parametrize("now", ["1", "0"])
+async def test_who_runs_the_crontabs_of_the_host_is_as_it_was_at_last(rig: Rig, now: str) -> None:
+    """A copy from before the host was taken over would run none of them, one from before the way back all."""
+    then = {"1": "0", "0": "1"}[now]
+    await rig.store.set_meta({CRONTABS_LIVE: then})
+    traces = msgspec.structs.replace(NOBODY, live=None)
+    await rig.store.outlive([msgspec.structs.replace(NOBODY, live=now == "1"), traces], [])
+    assert (await rig.store.meta())[CRONTABS_LIVE] == now
+    await rig.store.outlive([traces], [])
+    assert (await rig.store.meta())[CRONTABS_LIVE] == now

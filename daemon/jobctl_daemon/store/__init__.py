@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from jobctl.model import Attempt, DeadGroup, Event, Execution, Job, JobSpec, Queue, Replayed, Run
+from jobctl.windows import RunsWindow, Window
 from jobctl_daemon.rows import (
     AdhocPage,
     Admission,
@@ -23,19 +24,28 @@ from jobctl_daemon.rows import (
     Counts,
     Created,
     DeadFilter,
+    Declaration,
+    DeclaredJob,
+    Denial,
     DueJob,
     Edit,
     Effort,
     Expansion,
     Expired,
     Finish,
+    Foreseen,
+    ForeseenFilter,
+    ForeseenPage,
     HeldAttempt,
     JobFilter,
     Keep,
     LedgerRow,
     Life,
     LogsKept,
+    Mailing,
     Notice,
+    Owned,
+    Owning,
     Pause,
     Pending,
     Replay,
@@ -46,11 +56,13 @@ from jobctl_daemon.rows import (
     Running,
     StartedAttempt,
     TakenOver,
+    Took,
     Triggered,
     Unfinished,
     Unskip,
     Verdict,
 )
+from jobctl_daemon.windows import JobWindow, RunWindow
 
 
 class Watched(NamedTuple):
@@ -70,7 +82,7 @@ class Store(Protocol):
     # ── life ──────────────────────────────────────────────
     async def open(self) -> None: ...
     async def close(self) -> None: ...
-    def listen(self, listener: Callable[[Sequence[Event]], None]) -> None:
+    def listen(self, listener: Callable[[Sequence[Owned]], None]) -> None:
         """Calls `listener` on the loop with the events of each commit, in order."""
         ...
 
@@ -104,8 +116,8 @@ class Store(Protocol):
         ...
 
     # ── a copy takes the place ──────────────────────────────────────────────
-    async def outlive(self, lives: Sequence[Life], told: str) -> None:
-        """Nothing that one of these lives has given out is given out again. `told` names the note of how far people
+    async def outlive(self, lives: Sequence[Life], told: Sequence[str]) -> None:
+        """Nothing that one of these lives has given out is given out again. `told` names the notes of how far people
         have been told of events: what is in the copy is past."""
         ...
 
@@ -173,6 +185,32 @@ class Store(Protocol):
         """
         ...
 
+    # ── owners ──────────────────────────────────────────────
+    async def follow(self, uid: int, name: str) -> None:
+        """What the uid owned under another name is its own: for the account that runs the daemon, and no other."""
+        ...
+
+    async def owner_id(self, owner: Caller) -> int | None:
+        """The number that events of the caller's have; None: he sees those of all. -1: he has never made anything."""
+        ...
+
+    async def owner_of(self, owner: Caller, job_id: int) -> Caller:
+        """Whose a job is that the caller may see, also one that is no more."""
+        ...
+
+    async def owners(self) -> list[Owning]:
+        """Every account that owns, or owned, a job; by name."""
+        ...
+
+    async def rename_owner(self, old: str, old_uid: int | None, account: Caller, by: Caller, now_ms: int) -> Owning:
+        """What the owner of a name had is the account's from now on, beside what that has. `NotFound`; `Conflict` when
+        several had the name and no uid says which, or both have a job of the same name."""
+        ...
+
+    async def denied(self, denial: Denial, now_ms: int) -> None:
+        """Writes down that somebody was refused what is not his."""
+        ...
+
     # ── jobs ──────────────────────────────────────────────
     async def create_job(
         self, owner: Caller, spec: JobSpec, next_ms: int | None, now_ms: int, request: Request | None
@@ -205,6 +243,10 @@ class Store(Protocol):
         """A page in order of name, and the next cursor."""
         ...
 
+    async def job_window(self, owner: Caller, wanted: JobWindow, now_ms: int) -> Window:
+        """A part of the list of jobs, with what a screen shows of each, and the newest event of the same instant."""
+        ...
+
     async def delete_job(self, owner: Caller, job_id: int, now_ms: int) -> None:
         """No fire after it returns: the cursor is gone, scheduled and ready runs are cancelled, running ones finish."""
         ...
@@ -233,6 +275,20 @@ class Store(Protocol):
         """
         ...
 
+    async def declared(self, path: str, after: int, limit: int) -> list[DeclaredJob]:
+        """Live jobs that the file at `path` owns, whoever theirs is, by id, after an id."""
+        ...
+
+    async def declared_paths(self) -> list[str]:
+        """The files that own live jobs."""
+        ...
+
+    async def declare(self, owner: Caller, wanted: Declaration, now_ms: int) -> list[str]:
+        """What a change of a file means, in one transaction: removals, edits, and new jobs of the owner, whose names
+        are returned. `Conflict`, and nothing is changed, when a job is not what the decision was made from, or a name
+        that was given is taken; one that was made up gets a number."""
+        ...
+
     async def changed_by(self, owner: Caller, job_id: int) -> str | None:
         """Who last changed the job, by an edit or a pause; None where nobody knows any more."""
         ...
@@ -255,8 +311,12 @@ class Store(Protocol):
         ...
 
     # ── queues, and the daemon as a whole ──────────────────────────────────────────────
-    async def queues(self, owner: Caller) -> list[Queue]:
-        """Those that somebody set, and those that jobs of the caller are in; by name."""
+    async def queues(self, owner: Caller, *, known: bool = True) -> list[Queue]:
+        """Those that jobs of the caller are in, with `known` also those that somebody set; by name."""
+        ...
+
+    async def queue(self, owner: Caller, name: str) -> Queue | None:
+        """One that somebody set or that jobs of the caller are in."""
         ...
 
     async def set_queue(self, name: str, concurrency: int | None, now_ms: int) -> None: ...
@@ -313,11 +373,13 @@ class Store(Protocol):
         """Scheduled → ready, or → skipped with its reason, or it waits; the state is rechecked."""
         ...
 
-    async def claim(self, now_ms: int, limit: int, node: str, boot_id: str) -> list[Claim]:
+    async def claim(self, now_ms: int, limit: int, node: str, boot_id: str, free: int | None = None) -> list[Claim]:
         """Ready → running for up to `limit` runs: fence raised, attempt counted, event.
 
         Inside the limit of each queue, by priority; inside one priority the owners take turns, each by (due, id).
         fence := max(fence + 1, now_ms, the watermark). Runs whose `start_by` has passed are not claimed.
+        `free`: the slots that are, where owners share them: none but root takes so many that others find none, or goes
+        before others by his own priority; None: whoever is first may have all.
         """
         ...
 
@@ -376,6 +438,10 @@ class Store(Protocol):
         """A page, newest first, active and finished alike."""
         ...
 
+    async def run_window(self, owner: Caller, wanted: RunWindow, now_ms: int) -> RunsWindow:
+        """A part of the list of runs: what has not ended, then what has, the newest end first."""
+        ...
+
     async def attempts(self, owner: Caller, run_id: int) -> list[Attempt]: ...
     async def work(self, owner: Caller, run_id: int) -> Execution:
         """What a run executes: its own edit of a replay, else the definition of its version; also of a deleted job."""
@@ -418,6 +484,15 @@ class Store(Protocol):
         job.quarantined, job.skipping of jobs with `notify`; and run.failed, run.succeeded of deliveries."""
         ...
 
+    async def mails(self, after: int, limit: int) -> list[Event]:
+        """Ends of runs of jobs with `mail`, of all owners, after a number: `data.mail` is the bytes of output; and ends
+        of such mails, whose keys begin with mail:."""
+        ...
+
+    async def mailing(self, run_id: int, fence: int) -> Mailing:
+        """What the mail of an ended attempt is made of, also of a deleted job. `NotFound` when it is not kept."""
+        ...
+
     async def tell(self, notices: Sequence[Notice], notes: Mapping[str, str | None], now_ms: int) -> int:
         """A run of a hidden job for each notice, once for each key, and notes of meta (None: removed) that say how far
         the events have been looked at and what is remembered, in one transaction; returns the runs made."""
@@ -427,8 +502,47 @@ class Store(Protocol):
         """The rows of the ledger that touch the span, oldest first."""
         ...
 
+    # ── what was, and what will be ──────────────────────────────────────────────
+    async def durations(self, owner: Caller, job_id: int, limit: int) -> list[Took]:
+        """The newest runs of a job that began and have ended, newest first, dead ones as well."""
+        ...
+
+    async def took(self, asker: Caller, job_ids: Sequence[int], limit: int) -> dict[int, list[int]]:
+        """How many ms the newest runs of these jobs took that succeeded, at most `limit` of each; a job without any is
+        not in it."""
+        ...
+
+    async def foreseen(
+        self, owner: Caller, wanted: ForeseenFilter, until_ms: int, after: tuple[int, int] | None, limit: int
+    ) -> ForeseenPage:
+        """Of up to `limit` jobs whose cursor is at or before an instant, in order of (next, job id), those that the
+        caller sees and that the filter lets through. Bounded, whosever the others are."""
+        ...
+
+    async def foreseen_ids(
+        self, owner: Caller, wanted: ForeseenFilter, until_ms: int, after: tuple[int, int] | None, limit: int
+    ) -> tuple[list[int], tuple[int, int] | None]:
+        """The same, their ids alone, and where the next page begins."""
+        ...
+
+    async def held_jobs(self, owner: Caller) -> list[int]:
+        """The ids of the caller's jobs that a pause holds."""
+        ...
+
+    async def foreseen_of(self, asker: Caller, job_ids: Sequence[int], wanted: ForeseenFilter) -> list[Foreseen]:
+        """The same facts of certain jobs, in their order. The ids are ones that the caller was shown to see."""
+        ...
+
+    async def job_states(self, asker: Caller, job_ids: Sequence[int]) -> dict[int, str]:
+        """The one word of each of certain jobs, as lists of jobs have it."""
+        ...
+
+    async def waiting(self, owner: Caller, wanted: ForeseenFilter, limit: int) -> list[tuple[int, int]]:
+        """(job id, since when) of jobs with a run that is due, is not held and has not begun; the longest first."""
+        ...
+
     # ── watching and tidying ──────────────────────────────────────────────
-    async def events(self, after: int, limit: int, owner: Caller | None) -> list[Event]: ...
+    async def events(self, after: int, limit: int, owner: Caller | None) -> list[Owned]: ...
     async def event_span(self) -> tuple[int, int]:
         """(oldest kept id, newest id); (1, 0) when there is none."""
         ...
@@ -475,8 +589,13 @@ class Store(Protocol):
         """What the logs of up to `limit` ended attempts after a (run id, fence) take on disk."""
         ...
 
-    async def finished_logs(self, limit: int, after: tuple[int, int]) -> list[tuple[int, int, int]]:
-        """(run id, fence, bytes on disk) of ended attempts with a log, oldest first: for the disk budget."""
+    async def finished_logs(self, limit: int, after: tuple[int, int]) -> list[tuple[int, int, int, int]]:
+        """(run id, fence, bytes on disk, the owner's number) of ended attempts with a log, oldest first: for the disk
+        budget."""
+        ...
+
+    async def owners_of(self, run_ids: Sequence[int]) -> dict[int, int]:
+        """The numbers of the owners of active runs, by run."""
         ...
 
     async def logs_dropped(self, gone: Sequence[tuple[int, int]]) -> None:

@@ -184,6 +184,7 @@ async def test_what_is_new_is_as_if_nobody_had_asked_for_it(rig: Rig) -> None:
     shown = await rig.store.job(ADA, "backup")
     assert (shown.retry.max, shown.retry.lost, shown.on_failure, shown.limit) == (0, 0, OnFailure.RECORD, None)
     assert (shown.overlap, shown.overlap_queue, shown.notify, shown.dead) == (Overlap.SKIP, 1, [], 0)
+    assert (shown.declared, await rig.store.declared_paths()) == (None, [])
     assert (await rig.store.counts(None, T0)).untold == 3
     assert await rig.store.dead(ROOT, DeadFilter()) == ([], None)
     assert [queue.name for queue in await rig.store.queues(ROOT)] == ["default"]

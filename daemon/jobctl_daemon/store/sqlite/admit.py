@@ -1,5 +1,6 @@
 """Scheduled runs whose time has come: reading them, and recording what was decided."""
 
+import heapq
 import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -19,14 +20,39 @@ _WAITING_MAX = 1_001
 _BATCH = 1_000
 #: A run that replaces others must know them all, also those that were let in under a higher limit.
 _ALL = -1
+_BEFORE_ALL = -(1 << 62)
 
 
 def pending(connection: sqlite3.Connection, now_ms: int, limit: int) -> list[Pending]:
     """Scheduled runs that are due, neither held nor waiting, by (due, id), with what of their jobs is active.
 
-    What is ready counts as active, or two would get in.
+    What is ready counts as active, or two would get in. When there are more than `limit`, owners take turns: whoever
+    has a hundred thousand that are due holds up his own.
     """
-    return _pending(connection, connection.execute(SQL.pending, (now_ms, limit)).fetchall())
+    rows = connection.execute(SQL.pending, (now_ms, limit)).fetchall()
+    if len(rows) == limit and len(owners := _owners(connection)) > 1:
+        chosen = connection.execute(SQL.chosen, (text(_by_turns(connection, owners, now_ms, limit)),))
+        rows = sorted(chosen, key=lambda row: (row[3], row[0]))
+    return _pending(connection, rows)
+
+
+def _owners(connection: sqlite3.Connection) -> list[int]:
+    owners: list[int] = []
+    last = _BEFORE_ALL
+    while (row := connection.execute(SQL.next_owner, (last,)).fetchone()) is not None:
+        (last,) = row
+        owners.append(last)
+    return owners
+
+
+def _by_turns(connection: sqlite3.Connection, owners: Iterable[int], now_ms: int, limit: int) -> list[int]:
+    """The oldest run of each owner, then the second of each, and so on."""
+    turns = [
+        (turn, due_ms, run_id)
+        for owner_id in owners
+        for turn, (due_ms, run_id) in enumerate(connection.execute(SQL.due_of, (owner_id, now_ms, limit)))
+    ]
+    return [run_id for _, _, run_id in heapq.nsmallest(limit, turns)]
 
 
 def too_late(connection: sqlite3.Connection, now_ms: int, limit: int) -> list[Pending]:

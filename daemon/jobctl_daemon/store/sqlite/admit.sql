@@ -6,6 +6,25 @@ FROM runs r CROSS JOIN jobs j ON j.id = r.job_id
 WHERE r.state = 'scheduled' AND r.held = 0 AND r.waits = 0 AND r.due_ms <= ?
 ORDER BY r.due_ms, r.id LIMIT ?;
 
+-- name: next_owner
+-- The next owner who has a run that waits for its time, due or not: a leap over the index.
+SELECT owner_id FROM runs INDEXED BY runs_due_of
+WHERE state = 'scheduled' AND held = 0 AND waits = 0 AND owner_id > ? ORDER BY owner_id LIMIT 1;
+
+-- name: due_of
+-- An owner's runs whose time has come, oldest first.
+SELECT due_ms, id FROM runs INDEXED BY runs_due_of
+WHERE state = 'scheduled' AND held = 0 AND waits = 0 AND owner_id = ? AND due_ms <= ?
+ORDER BY due_ms, id LIMIT ?;
+
+-- name: chosen
+-- These of the runs whose time has come.
+SELECT r.id, r.job_id, r.slot_ms, r.due_ms, r.start_by_ms, r.trigger, j.policies, r.by_hand,
+       r.attempt > 0 OR r.replays > 0
+FROM json_each(?) ids
+CROSS JOIN runs r ON r.id = ids.value
+CROSS JOIN jobs j ON j.id = r.job_id;
+
 -- name: too_late_pending
 -- Due runs whose last instant to start has passed. Nothing is too late before it is due.
 SELECT r.id, r.job_id, r.slot_ms, r.due_ms, r.start_by_ms, r.trigger, j.policies, r.by_hand,

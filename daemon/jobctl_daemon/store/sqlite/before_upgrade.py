@@ -1,5 +1,6 @@
 """The copy that is kept of a database before its schema is changed: the way back from an upgrade."""
 
+import contextlib
 import os
 import re
 import sqlite3
@@ -8,6 +9,10 @@ from typing import Final
 
 from jobctl_daemon.store.sqlite import backup
 from jobctl_daemon.store.sqlite.aside import Stop
+from jobctl_daemon.store.sqlite.opening import connect_untouching
+from jobctl_daemon.store.sqlite.statements import load
+
+SQL = load("before_upgrade")
 
 #: So many are kept, the newest.
 KEPT: Final = 2
@@ -42,6 +47,17 @@ def keep(connection: sqlite3.Connection, database: Path, schema: int) -> Path:
     for old in kept(database)[:-KEPT]:
         os.unlink(old)
     return wanted
+
+
+def recorded_since(database: Path, copy: Path) -> dict[str, int]:
+    """How many events of each kind the database has that were not there when the copy was made. Both stay untouched.
+
+    Events have been the same in every schema, and their numbers are never given out twice.
+    """
+    with contextlib.closing(connect_untouching(copy)) as before:
+        (last,) = before.execute(SQL.last_event).fetchone()
+    with contextlib.closing(connect_untouching(database)) as now:
+        return dict(now.execute(SQL.since, {"last": last}))
 
 
 def _number(path: Path) -> int:

@@ -23,6 +23,7 @@ class _Ready(NamedTuple):
     job_name: str
     version: int
     owner_uid: int
+    owner_name: str
     owner_id: int
     slot_ms: int
     due_ms: int
@@ -36,10 +37,16 @@ class _Ready(NamedTuple):
 
 
 def claim(
-    connection: sqlite3.Connection, turns: ready.Turns, now_ms: int, limit: int, node: str, boot_id: str
+    connection: sqlite3.Connection,
+    turns: ready.Turns,
+    now_ms: int,
+    limit: int,
+    node: str,
+    boot_id: str,
+    free: int | None = None,
 ) -> list[Claim]:
     """Up to `limit` runs in the order of their turns. fence := max(fence + 1, now, the watermark)."""
-    chosen = ready.due_now(connection, turns, now_ms, limit)
+    chosen = ready.due_now(connection, turns, now_ms, limit, free)
     if not chosen:
         return []
     found = {row[0]: _Ready._make(row) for row in connection.execute(SQL.chosen, (text(chosen),))}
@@ -66,6 +73,7 @@ def _claim(row: _Ready, fence: int) -> Claim:
         job_name=row.job_name,
         version=row.version,
         owner_uid=row.owner_uid,
+        owner_name=row.owner_name,
         slot_ms=row.slot_ms,
         due_ms=row.due_ms,
         trigger=columns.trigger(row.trigger),

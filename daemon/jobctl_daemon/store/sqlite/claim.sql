@@ -1,7 +1,7 @@
 -- name: chosen
 -- Runs that are to start, with all that is needed to start them.
-SELECT r.id, r.fence, r.attempt, r.key, r.job_id, j.uid, j.name, r.version, coalesce(o.uid, -1), r.owner_id, r.slot_ms,
-       r.due_ms, r.trigger, coalesce(v.schedule, ''), coalesce(r.execution, v.execution, ''), j.policies, r.probe,
+SELECT r.id, r.fence, r.attempt, r.key, r.job_id, j.uid, j.name, r.version, coalesce(o.uid, -1), coalesce(o.name, ''),
+       r.owner_id, r.slot_ms, r.due_ms, r.trigger, coalesce(v.schedule, ''), coalesce(r.execution, v.execution, ''), j.policies, r.probe,
        r.returns,
        EXISTS (SELECT 1 FROM queues q WHERE q.name = r.queue AND q.concurrency IS NOT NULL)
 FROM json_each(?) ids

@@ -35,7 +35,7 @@ SELECT
 -- Scheduled, held, waiting, ready, with a gate, waiting for a retry, held with a gate, dead, and when the newest died; each counted in its own
 -- index. What has a gate and is neither ready nor held is running.
 SELECT
-    (SELECT count(*) FROM runs WHERE state = 'scheduled' AND held = 0 AND waits = 0
+    (SELECT count(*) FROM runs INDEXED BY runs_pending WHERE state = 'scheduled' AND held = 0 AND waits = 0
      AND (:owner_id IS NULL OR owner_id = :owner_id)),
     (SELECT count(*) FROM runs WHERE held = 1 AND (:owner_id IS NULL OR owner_id = :owner_id)),
     (SELECT count(*) FROM runs WHERE waits > 0 AND (:owner_id IS NULL OR owner_id = :owner_id)),

@@ -1,14 +1,15 @@
 """Dead letters: finding them, grouping them, and discarding them into history."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from jobctl.filters import WORK_MAX, Search
 from jobctl.model import DeadGroup, Run
 from jobctl.states import FailureClass, RunState
 from jobctl.wire import rfc3339
 from jobctl_daemon.rows import Caller, DeadFilter
-from jobctl_daemon.store.sqlite import columns, events, facts, history, one_shots, owners, paging
+from jobctl_daemon.store.sqlite import columns, events, facts, filters, history, one_shots, owners, paging
 from jobctl_daemon.store.sqlite.columns import text
 from jobctl_daemon.store.sqlite.statements import load
 
@@ -18,6 +19,8 @@ SQL = load("dead")
 KEPT_MAX: Final = 100
 _AFTER_ALL: Final = ((1 << 62), 0)
 _NAMES_SHOWN: Final = 10
+#: Of a pattern by which dead letters are replayed or discarded: nothing else is written meanwhile.
+_WORK_MAX: Final = WORK_MAX // 10
 
 
 class Letter(NamedTuple):
@@ -47,21 +50,20 @@ def page(connection: sqlite3.Connection, caller: Caller, wanted: DeadFilter) -> 
     """Newest death first, and the cursor of the next page."""
     before_ms, before_id = paging.key(wanted.cursor, tuple[int, int]) if wanted.cursor else _AFTER_ALL
     place = {"before_ms": before_ms, "before_id": before_id, "limit": wanted.limit + 1}
-    rows = connection.execute(SQL.page, {**_parameters(connection, caller, wanted), **place}).fetchall()
+    rows = _matching(connection, SQL.page, caller, wanted, place)
     more, rows = len(rows) > wanted.limit, rows[: wanted.limit]
     return [facts.run(row) for row in rows], _cursor(rows[-1]) if more else None
 
 
 def groups(connection: sqlite3.Connection, caller: Caller, wanted: DeadFilter) -> list[DeadGroup]:
     """By what they failed of, the largest group first."""
-    parameters = {**_parameters(connection, caller, wanted), "limit": wanted.limit}
-    return [_group(row) for row in connection.execute(SQL.groups, parameters)]
+    return [_group(row) for row in _matching(connection, SQL.groups, caller, wanted, {"limit": wanted.limit})]
 
 
 def matching(connection: sqlite3.Connection, caller: Caller, wanted: DeadFilter) -> list[int]:
     """The ids that a filter means, oldest death first; at most its limit."""
-    parameters = {**_parameters(connection, caller, wanted), "limit": wanted.limit}
-    return [run_id for (run_id,) in connection.execute(SQL.matching, parameters)]
+    rows = _matching(connection, SQL.matching, caller, wanted, {"limit": wanted.limit}, _WORK_MAX)
+    return [run_id for (run_id,) in rows]
 
 
 def letters(connection: sqlite3.Connection, run_ids: Sequence[int]) -> list[Letter]:
@@ -103,6 +105,20 @@ def expire(connection: sqlite3.Connection, before_ms: int, days: int, limit: int
     return len(discard(connection, old, f"discarded after {days} days", now_ms)) if old else 0
 
 
+def _matching(
+    connection: sqlite3.Connection,
+    statement: str,
+    caller: Caller,
+    wanted: DeadFilter,
+    place: Mapping[str, object],
+    work_max: int = WORK_MAX,
+) -> list[tuple[Any, ...]]:
+    asked = filters.condition(wanted.q, "dead")
+    parameters = {**_parameters(connection, caller, wanted), **place, **asked.values}
+    with filters.searching(connection, asked, search=Search(work_max)):
+        return connection.execute(statement.format(asked=asked.sql), parameters).fetchall()
+
+
 def _parameters(connection: sqlite3.Connection, caller: Caller, wanted: DeadFilter) -> dict[str, object]:
     return {
         "owner_id": owners.scope(connection, caller),
@@ -112,7 +128,7 @@ def _parameters(connection: sqlite3.Connection, caller: Caller, wanted: DeadFilt
         "fingerprint": wanted.fingerprint,
         "since_ms": wanted.since_ms,
         "until_ms": wanted.until_ms,
-        "q": wanted.q,
+        "now_ms": wanted.now_ms,
     }
 
 

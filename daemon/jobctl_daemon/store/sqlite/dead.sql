@@ -8,7 +8,7 @@ WHERE r.state = 'dead'
   AND (:failure_class IS NULL OR r.failure_class = :failure_class)
   AND (:fingerprint IS NULL OR r.fingerprint = :fingerprint)
   AND (:since_ms IS NULL OR r.ended_ms >= :since_ms) AND (:until_ms IS NULL OR r.ended_ms < :until_ms)
-  AND (:q IS NULL OR instr(lower(j.name || ' ' || coalesce(r.reason, '') || ' ' || coalesce(r.error, '')), lower(:q)) > 0)
+  AND {asked}
   AND (r.ended_ms, r.id) < (:before_ms, :before_id)
 ORDER BY r.ended_ms DESC, r.id DESC LIMIT :limit;
 
@@ -22,7 +22,7 @@ WHERE r.state = 'dead'
   AND (:failure_class IS NULL OR r.failure_class = :failure_class)
   AND (:fingerprint IS NULL OR r.fingerprint = :fingerprint)
   AND (:since_ms IS NULL OR r.ended_ms >= :since_ms) AND (:until_ms IS NULL OR r.ended_ms < :until_ms)
-  AND (:q IS NULL OR instr(lower(j.name || ' ' || coalesce(r.reason, '') || ' ' || coalesce(r.error, '')), lower(:q)) > 0)
+  AND {asked}
 ORDER BY r.ended_ms, r.id LIMIT :limit;
 
 -- name: groups
@@ -41,7 +41,7 @@ WHERE r.state = 'dead'
   AND (:failure_class IS NULL OR r.failure_class = :failure_class)
   AND (:fingerprint IS NULL OR r.fingerprint = :fingerprint)
   AND (:since_ms IS NULL OR r.ended_ms >= :since_ms) AND (:until_ms IS NULL OR r.ended_ms < :until_ms)
-  AND (:q IS NULL OR instr(lower(j.name || ' ' || coalesce(r.reason, '') || ' ' || coalesce(r.error, '')), lower(:q)) > 0)
+  AND {asked}
 )
 GROUP BY fingerprint ORDER BY count(*) DESC, max(ended_ms) DESC LIMIT :limit;
 

@@ -69,7 +69,7 @@ def put(connection: sqlite3.Connection, job_id: int, schedule: ScheduleSpec) -> 
 
 def forget(connection: sqlite3.Connection, job_id: int) -> None:
     """A job goes. `Conflict` while others come after it."""
-    names = [name for (name,) in connection.execute(SQL.names_after, (job_id,))]
+    names = names_after(connection, job_id)
     if names:
         raise Conflict(
             f"{', '.join(names)} start{'s' if len(names) == 1 else ''} after it",
@@ -77,6 +77,22 @@ def forget(connection: sqlite3.Connection, job_id: int) -> None:
             details={"after": names},
         )
     connection.execute(SQL.drop, (job_id,))
+
+
+def names_after(connection: sqlite3.Connection, job_id: int) -> list[str]:
+    """The jobs that come after it."""
+    return [name for (name,) in connection.execute(SQL.names_after, (job_id,))]
+
+
+def has_after(connection: sqlite3.Connection, job_id: int) -> bool:
+    """Whether any job comes after it."""
+    return connection.execute(SQL.has_after, (job_id,)).fetchone() is not None
+
+
+def upstream_of(connection: sqlite3.Connection, job_id: int) -> int | None:
+    """The job that it comes after."""
+    row = connection.execute(SQL.upstream_of, (job_id,)).fetchone()
+    return row[0] if row else None
 
 
 def start(connection: sqlite3.Connection, ends: Sequence[End], now_ms: int) -> None:

@@ -16,6 +16,10 @@ SELECT upstream_id FROM dependents WHERE job_id = ?;
 SELECT j.name FROM dependents d JOIN jobs j ON j.id = d.job_id
 WHERE d.upstream_id = ? AND j.deleted_ms IS NULL ORDER BY j.name LIMIT 10;
 
+-- name: has_after
+-- Whether a live job comes after one.
+SELECT 1 FROM dependents d JOIN jobs j ON j.id = d.job_id WHERE d.upstream_id = ? AND j.deleted_ms IS NULL LIMIT 1;
+
 -- name: after
 -- Live jobs that come after these, with what a run of them needs.
 SELECT d.upstream_id, d.after_on, j.id, j.version, j.owner_id, j.name, j.queue, j.priority, j.suspended,

@@ -23,11 +23,12 @@ def edit(connection: sqlite3.Connection, caller: Caller, job: Identity, change: 
         )
     if change.name != job.name or (done and change.schedule_changed):  # one that is done had left its name to others
         jobs.name_must_be_free(connection, job.owner_id, change.name)
+    was = versions.fingerprint_of(connection, job.id)
     version = before + 1 if change.schedule_changed or change.execution_changed else before
     connection.execute(SQL.put, _columns(change, version))
     if version != before:
         versions.put(connection, job.id, version, change.schedule, change.execution, caller.name, now_ms)
-    _tell(connection, caller, job, change, version, now_ms)
+    _tell(connection, caller, job, change, version, was, now_ms)
     if change.schedule_changed:
         _aim(connection, job, change, now_ms)
     if version != before:
@@ -101,7 +102,8 @@ def _columns(change: Edit, version: int) -> dict[str, object]:
         "policies": text(change.policies),
         "queue": change.queue,
         "priority": change.priority,
-        "told": bool(change.policies.notify),
+        "told": bool(change.policies.notify or change.policies.mail),
+        "source": change.source,
         "starts_kind": jobs.starts_kind(change.schedule),
         "one_shot": change.schedule.at_ms is not None,
         "aimed": change.schedule_changed,
@@ -110,7 +112,16 @@ def _columns(change: Edit, version: int) -> dict[str, object]:
 
 
 def _tell(
-    connection: sqlite3.Connection, caller: Caller, job: Identity, change: Edit, version: int, now_ms: int
+    connection: sqlite3.Connection,
+    caller: Caller,
+    job: Identity,
+    change: Edit,
+    version: int,
+    was: str | None,
+    now_ms: int,
 ) -> None:
-    facts = {"name": change.name, "by": caller.name, "version": version, "schedule": change.schedule_changed}
+    """Who did it, as the kernel says, and what tells the definitions before and after apart."""
+    becomes = versions.fingerprint_of(connection, job.id)
+    facts = {"name": change.name, "by": caller.name, "version": version, "schedule": change.schedule_changed,
+             "uid": caller.uid, "before": was, "after": becomes}  # fmt: skip
     events.append_one(connection, now_ms, "job.edited", job.owner_id, job.id, **facts)

@@ -5,6 +5,7 @@ SELECT rev, version, done FROM jobs WHERE id = ?;
 -- name: put
 -- The job as it is from now on.
 UPDATE jobs SET name = :name, policies = :policies, queue = :queue, priority = :priority, told = :told,
+                source = coalesce(:source, source),
                 starts_kind = :starts_kind, one_shot = max(hidden, :one_shot), done = CASE WHEN :aimed THEN 0 ELSE done END,
                 version = :version, rev = rev + 1
 WHERE id = :job_id;

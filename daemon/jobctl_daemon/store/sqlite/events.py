@@ -4,8 +4,8 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Final
 
-from jobctl.model import Event
 from jobctl.wire import rfc3339
+from jobctl_daemon.rows import Denial, Owned
 from jobctl_daemon.store.sqlite.columns import data, text
 from jobctl_daemon.store.sqlite.statements import load
 
@@ -43,7 +43,7 @@ def span(connection: sqlite3.Connection) -> tuple[int, int]:
 
 def since(
     connection: sqlite3.Connection, after: int, limit: int = _NO_LIMIT, owner_id: int | None = None
-) -> list[Event]:
+) -> list[Owned]:
     """Events after a number, oldest first; of one owner, or of all."""
     if owner_id is None:
         rows = connection.execute(SQL.since, (after, limit))
@@ -58,10 +58,17 @@ def changed_by(connection: sqlite3.Connection, job_id: int) -> str | None:
     return row[0] if row else None
 
 
-def _events(rows: Iterable[tuple[int, int, str, int | None, int | None, str]]) -> list[Event]:
+def denied(connection: sqlite3.Connection, denial: Denial, now_ms: int) -> None:
+    """Writes down that somebody was refused what is not his: of nobody, so that only who sees everything sees it."""
+    append(connection, [(now_ms, "access.denied", NOBODY, None, None, text(denial))])
+
+
+def _events(rows: Iterable[tuple[int, int, str, int | None, int | None, str, int]]) -> list[Owned]:
     texts: dict[int, str] = {}  # the events of one commit share a few instants
-    found: list[Event] = []
-    for number, at_ms, kind, job_id, run_id, facts in rows:
+    found: list[Owned] = []
+    for number, at_ms, kind, job_id, run_id, facts, owner_id in rows:
         at = texts.get(at_ms) or texts.setdefault(at_ms, rfc3339(at_ms))
-        found.append(Event(id=number, at=at, kind=kind, job_id=job_id, run_id=run_id, data=data(facts)))
+        found.append(
+            Owned(id=number, at=at, kind=kind, job_id=job_id, run_id=run_id, data=data(facts), owner_id=owner_id)
+        )
     return found

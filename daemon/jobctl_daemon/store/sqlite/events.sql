@@ -12,11 +12,11 @@ SELECT min(id) FROM events;
 
 -- name: since
 -- What came after an event, oldest first.
-SELECT id, at_ms, kind, job_id, run_id, data FROM events WHERE id > ? ORDER BY id LIMIT ?;
+SELECT id, at_ms, kind, job_id, run_id, data, owner_id FROM events WHERE id > ? ORDER BY id LIMIT ?;
 
 -- name: since_of_owner
 -- The same, of one owner's jobs.
-SELECT id, at_ms, kind, job_id, run_id, data FROM events WHERE id > ? AND owner_id = ? ORDER BY id LIMIT ?;
+SELECT id, at_ms, kind, job_id, run_id, data, owner_id FROM events WHERE id > ? AND owner_id = ? ORDER BY id LIMIT ?;
 
 -- name: last_change
 -- Who last changed a job, as far as the newest events tell; null where it was nobody.

@@ -46,6 +46,7 @@ class JobFacts(NamedTuple):
     skipping: int
     error: str | None
     source: str
+    declared: str | None
     created_ms: int
     state: str
     suspended_by: str | None
@@ -149,7 +150,7 @@ def job(row: tuple[Any, ...], *, listed: bool = False) -> Job:
         suspended_by=facts.suspended_by,
         suspended_since=_at(facts.suspended_since),
         suspended_until=_at(facts.suspended_until),
-        suspended_why=_held_words(facts),
+        suspended_why=held_words(facts),
         quarantined=bool(facts.quarantined and facts.paused),
         queue=facts.queue,
         priority=facts.priority,
@@ -163,6 +164,7 @@ def job(row: tuple[Any, ...], *, listed: bool = False) -> Job:
         skipping=facts.skipping,
         error=facts.error or wrong,
         source=facts.source,
+        declared=facts.declared,
         created_at=rfc3339(facts.created_ms),
         **asked,
     )
@@ -184,7 +186,7 @@ def run(row: tuple[Any, ...]) -> Run:
         due_at=rfc3339(facts.due_ms),
         started_at=_at(facts.started_ms),
         finished_at=_at(facts.finished_ms),
-        state=_state(facts.state),
+        state=state(facts.state),
         outcome=facts.outcome,
         failure_class=_class(facts.failure_class),
         reason=facts.reason if facts.state in _STATES else f"its row is spoilt: its state is {facts.state!r}",
@@ -231,7 +233,7 @@ def attempt(row: tuple[Any, ...]) -> Attempt:
     )
 
 
-def _held_words(facts: JobFacts) -> str | None:
+def held_words(facts: JobFacts) -> str | None:
     if facts.suspended_by is None:
         return None
     if facts.quarantined and facts.paused:
@@ -244,7 +246,7 @@ def _last_run(facts: JobFacts) -> LastRun | None:
         return None
     return LastRun(
         id=facts.last_run_id,
-        state=_state(facts.last_state),
+        state=state(facts.last_state),
         finished_at=rfc3339(facts.last_ms),
         outcome=facts.last_outcome,
         exit_code=facts.last_exit_code,
@@ -265,7 +267,7 @@ def _late(facts: RunFacts) -> bool:
     return facts.started_ms is not None and facts.started_ms - facts.due_ms > after_ms
 
 
-def _state(word: str) -> RunState:
+def state(word: str) -> RunState:
     """What is in no known state will never run."""
     return _STATES.get(word, RunState.FAILED)
 

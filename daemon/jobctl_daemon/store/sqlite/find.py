@@ -21,6 +21,8 @@ _NAMES_MAX: Final = 1_000
 
 class _Scope(NamedTuple):
     owner_id: int | None
+    own_id: int
+    """Of the caller, whatever else he sees: his own job comes before another's of the same name."""
 
     def sees(self, owner_id: int) -> bool:
         return self.owner_id is None or self.owner_id == owner_id
@@ -28,7 +30,7 @@ class _Scope(NamedTuple):
 
 def job_id(connection: sqlite3.Connection, caller: Caller, selector: str) -> int:
     """The job a selector means. `NotFound` names the nearest, `Conflict` says that it means several."""
-    scope = _Scope(owners.scope(connection, caller))
+    scope = _scope(connection, caller)
     for look in (_by_name, _by_id, _by_uid):
         found = look(connection, scope, selector)
         if found is not None:
@@ -39,10 +41,15 @@ def job_id(connection: sqlite3.Connection, caller: Caller, selector: str) -> int
 def owned(connection: sqlite3.Connection, caller: Caller, number: int) -> Identity:
     """A live job by id, if the caller may see it; else `NotFound`."""
     job = identity(connection, number)
-    owner_id = owners.scope(connection, caller)
-    if job is None or job.deleted_ms is not None or not _Scope(owner_id).sees(job.owner_id):
-        raise not_found(connection, owner_id, str(number))
+    scope = _scope(connection, caller)
+    if job is None or job.deleted_ms is not None or not scope.sees(job.owner_id):
+        raise not_found(connection, scope.owner_id, str(number))
     return job
+
+
+def _scope(connection: sqlite3.Connection, caller: Caller) -> _Scope:
+    own_id = owners.own(connection, caller)
+    return _Scope(None if caller.all_owners else own_id, own_id)
 
 
 def not_found(connection: sqlite3.Connection, owner_id: int | None, selector: str) -> NotFound:
@@ -58,9 +65,10 @@ def not_found(connection: sqlite3.Connection, owner_id: int | None, selector: st
 
 def _by_name(connection: sqlite3.Connection, scope: _Scope, selector: str) -> int | None:
     """A live job before a one-shot that is done and has left the name to others."""
-    if scope.owner_id is not None:
-        row = connection.execute(SQL.job_by_name, (scope.owner_id, selector)).fetchone()
-        row = row or connection.execute(SQL.done_by_name, (scope.owner_id, selector)).fetchone()
+    row = connection.execute(SQL.job_by_name, (scope.own_id, selector)).fetchone()
+    if row is None and scope.owner_id is not None:
+        row = connection.execute(SQL.done_by_name, (scope.own_id, selector)).fetchone()
+    if row is not None or scope.owner_id is not None:
         return row[0] if row else None
     found = connection.execute(SQL.jobs_by_name, (selector,)).fetchall()
     found = found or connection.execute(SQL.done_by_name_of_all, (selector,)).fetchall()
@@ -77,10 +85,9 @@ def _by_id(connection: sqlite3.Connection, scope: _Scope, selector: str) -> int 
 def _by_uid(connection: sqlite3.Connection, scope: _Scope, selector: str) -> int | None:
     if not _UID_PREFIX.fullmatch(selector):
         return None
-    found = connection.execute(SQL.jobs_by_uid, (selector, selector + "g")).fetchall()
-    return _the_one(
-        [number for number, owner_id in found if scope.sees(owner_id)], f"several jobs begin with {selector}"
-    )
+    parameters = {"first": selector, "beyond": selector + "g", "owner_id": scope.owner_id}
+    found = connection.execute(SQL.jobs_by_uid, parameters).fetchall()
+    return _the_one([number for (number,) in found], f"several jobs begin with {selector}")
 
 
 def _the_one(found: list[int], several: str) -> int | None:

@@ -19,8 +19,9 @@ SELECT max(id) FROM jobs WHERE name = ? AND deleted_ms IS NULL AND hidden = 0;
 SELECT id, owner_id FROM jobs WHERE id = ? AND deleted_ms IS NULL;
 
 -- name: jobs_by_uid
--- Live jobs whose uid begins so.
-SELECT id, owner_id FROM jobs WHERE uid >= ? AND uid < ? AND deleted_ms IS NULL ORDER BY uid LIMIT 16;
+-- Live jobs whose uid begins so, of one owner or of all; two are enough to know that it is not unique.
+SELECT id FROM jobs WHERE uid >= :first AND uid < :beyond AND deleted_ms IS NULL
+  AND (:owner_id IS NULL OR owner_id = :owner_id) ORDER BY uid LIMIT 2;
 
 -- name: names
 -- Names to compare with one that is not there.

@@ -46,15 +46,19 @@ def finish(connection: sqlite3.Connection, results: Sequence[Finish], now_ms: in
 def _finish(connection: sqlite3.Connection, results: Sequence[Finish], now_ms: int) -> list[Verdict]:
     found = claimed.read(connection, [result.run_id for result in results])
     accepted: _Accepted = []
+    taken: set[int] = set()
     answers: list[Answer | None] = []
     for result in results:
         row = found.get(result.run_id)
-        if row is None or not row.holds(result.fence):
-            answers.append(None if row is None else "stale")
+        if row is None:
+            answers.append("stale" if result.run_id in taken else None)
+        elif not row.holds(result.fence):
+            answers.append("stale")
         elif not _possible(result):
             answers.append("refused")
         else:
             accepted.append((_as_it_stands(result, row), found.pop(result.run_id)))
+            taken.add(result.run_id)
             answers.append("ok")
     _record(connection, accepted, now_ms)
     return _verdicts(connection, results, answers)
@@ -273,6 +277,8 @@ def _changes(result: Finish, row: Claimed, now_ms: int) -> Iterable[events.Chang
         facts |= {"class": result.failure_class, "error": result.error, "fingerprint": result.fingerprint}
         facts |= {"attempt": row.attempt}
     if result.state is not RunState.READY:
+        if policies(row.policies).mail is not None:
+            facts |= {"mail": result.log_size or 0}
         yield (now_ms, f"run.{result.state}", row.owner_id, row.job_id, row.id, text(facts))
         return
     facts |= {"class": result.failure_class, "attempt": row.attempt, "due_ms": result.retry_ms}

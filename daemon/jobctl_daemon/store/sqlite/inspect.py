@@ -29,7 +29,7 @@ def engine(version: tuple[int, ...]) -> tuple[str, str | None]:
     name = f"SQLite {'.'.join(map(str, version))}"
     if version >= _MENDED or _MENDED_BEFORE <= version < (3, 51):
         return name, None
-    return name, "two connections that write and checkpoint can damage a file (mended in 3.51.3); here only one does"
+    return name, "it must have one writer (until 3.51.3), and here it has one"
 
 
 def _broken(connection: sqlite3.Connection, stop: Stop) -> Iterator[Broken]:

@@ -4,7 +4,8 @@ SELECT * FROM job_facts WHERE id = ?;
 
 -- name: spec
 -- A job's definition.
-SELECT j.name, coalesce(v.schedule, ''), coalesce(v.execution, ''), j.policies, j.queue, j.priority, j.source, j.paused, j.hidden
+SELECT j.name, coalesce(v.schedule, ''), coalesce(v.execution, ''), j.policies, j.queue, j.priority, j.source, j.paused, j.hidden,
+       j.declared
 FROM jobs j LEFT JOIN schedule_versions v ON v.job_id = j.id AND v.version = j.version WHERE j.id = ?;
 
 -- name: of_owner
@@ -21,8 +22,9 @@ WHERE owner_id = :owner_id AND deleted_ms IS NULL AND hidden = 0 AND name >= :na
        OR (:parked = 1 AND error IS NOT NULL))
   AND (:queue IS NULL OR queue = :queue)
   AND (:source IS NULL OR source = :source)
+  AND (:declared IS NULL OR declared = :declared)
   AND (:owner IS NULL OR owner = :owner)
-  AND (:q IS NULL OR instr(lower(name), lower(:q)) > 0)
+  AND {asked}
   AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(policies, '$.tags') WHERE value = :tag))
 ORDER BY name, id LIMIT :limit;
 
@@ -39,7 +41,8 @@ WHERE deleted_ms IS NULL AND hidden = 0 AND (name, id) > (:name, :id)
        OR (:parked = 1 AND error IS NOT NULL))
   AND (:queue IS NULL OR queue = :queue)
   AND (:source IS NULL OR source = :source)
+  AND (:declared IS NULL OR declared = :declared)
   AND (:owner IS NULL OR owner = :owner)
-  AND (:q IS NULL OR instr(lower(name), lower(:q)) > 0)
+  AND {asked}
   AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(policies, '$.tags') WHERE value = :tag))
 ORDER BY name, id LIMIT :limit;

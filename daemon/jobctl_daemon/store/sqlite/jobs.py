@@ -2,6 +2,9 @@
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from shlex import quote
+
+import msgspec
 
 from jobctl.errors import Conflict, Gone
 from jobctl.model import JobSpec, ScheduleSpec
@@ -59,8 +62,9 @@ def add(
     next_ms: int | None,
     now_ms: int,
     uid: str,
+    handled_ms: int | None = None,
 ) -> int:
-    """Inserts the job, its version 1 and, when it has a schedule, its cursor."""
+    """Inserts the job, its version 1 and, when it has a schedule, its cursor, which counts from `handled_ms` or now."""
     if not spec.hidden:
         name_must_be_free(connection, owner_id, spec.name)
     added = pauses.Hold("job", f"the job was added paused by {caller.name}")
@@ -68,7 +72,9 @@ def add(
     job_id = _insert(connection, caller, owner_id, spec, now_ms, uid, held)
     versions.put(connection, job_id, 1, spec.schedule, spec.execution, caller.name, now_ms)
     if scheduled(spec.schedule):
-        connection.execute(SQL.insert_cursor, (job_id, None if held else next_ms, now_ms))
+        connection.execute(
+            SQL.insert_cursor, (job_id, None if held else next_ms, now_ms if handled_ms is None else handled_ms)
+        )
     if spec.schedule.after_job is not None:
         dependents.put(connection, job_id, spec.schedule)
     events.append_one(connection, now_ms, "job.created", owner_id, job_id, name=spec.name, source=spec.source)
@@ -98,8 +104,24 @@ def name_must_be_free(connection: sqlite3.Connection, owner_id: int, name: str) 
     row = connection.execute(SQL.name_taken, (owner_id, name)).fetchone()
     if row is not None:
         raise Conflict(
-            f"there is a job {name} already", f"take another name, or see `jobctl show {name}`", details={"id": row[0]}
+            f"there is a job {name} already",
+            f"take another name; see it: `jobctl show {quote(name)}`, or change it: `jobctl edit {quote(name)} …`",
+            details={"id": row[0]},
         )
+
+
+def with_free_name(connection: sqlite3.Connection, owner_id: int, spec: JobSpec, numbers: dict[str, int]) -> JobSpec:
+    """The definition under its name, or under the next one with a number that no live job of the owner has.
+
+    `numbers` remembers how far each name has been tried.
+    """
+    number = numbers.get(spec.name, 1)
+    name = spec.name if number == 1 else f"{spec.name}-{number}"
+    while connection.execute(SQL.name_taken, (owner_id, name)).fetchone() is not None:
+        number += 1
+        name = f"{spec.name}-{number}"
+    numbers[spec.name] = number
+    return msgspec.structs.replace(spec, name=name)
 
 
 def _insert(
@@ -129,8 +151,9 @@ def _insert(
         "suspended_since": None if held is None else now_ms,
         "suspended_why": held and held.words,
         "suspended_holder": held and held.holder,
-        "told": bool(spec.policies.notify),
+        "told": bool(spec.policies.notify or spec.policies.mail),
         "policies": text(spec.policies),
+        "declared": spec.declared,
         "now_ms": now_ms,
     }
     job_id = connection.execute(SQL.insert, row).lastrowid

@@ -2,10 +2,10 @@
 -- A job at version 1.
 INSERT INTO jobs (uid, owner_id, name, queue, priority, version, rev, source, starts_kind, one_shot, hidden,
                   paused, paused_by, paused_since, suspended, suspended_since, suspended_why,
-                  suspended_holder, told, policies, created_ms)
+                  suspended_holder, told, policies, declared, created_ms)
 VALUES (:uid, :owner_id, :name, :queue, :priority, 1, 1, :source, :starts_kind, :one_shot, :hidden,
         :paused, :paused_by, :paused_since, :suspended, :suspended_since, :suspended_why,
-        :suspended_holder, :told, :policies, :now_ms);
+        :suspended_holder, :told, :policies, :declared, :now_ms);
 
 -- name: insert_cursor
 -- Where a job's schedule stands.

@@ -20,9 +20,14 @@ def kept(connection: sqlite3.Connection, after: tuple[int, int], limit: int) -> 
     return LogsKept(bytes=size, after=(last, fence))
 
 
-def finished(connection: sqlite3.Connection, limit: int, after: tuple[int, int]) -> list[tuple[int, int, int]]:
-    """(run id, fence, bytes) of ended attempts whose log is still there, oldest first, after a (run id, fence)."""
+def finished(connection: sqlite3.Connection, limit: int, after: tuple[int, int]) -> list[tuple[int, int, int, int]]:
+    """(run id, fence, bytes, owner's number) of ended attempts whose log is still there, oldest first, after one."""
     return connection.execute(SQL.finished, (*after, limit)).fetchall()
+
+
+def owners(connection: sqlite3.Connection, run_ids: Iterable[int]) -> dict[int, int]:
+    """The numbers of the owners of active runs."""
+    return dict(connection.execute(SQL.owners, (text(list(run_ids)),)).fetchall())
 
 
 def dropped(connection: sqlite3.Connection, logs: Iterable[tuple[int, int]]) -> None:

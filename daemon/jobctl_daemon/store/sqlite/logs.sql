@@ -1,7 +1,13 @@
 -- name: finished
--- Logs of ended attempts with the bytes that they take on disk, in whole blocks, oldest first.
-SELECT run_id, fence, (log_size - coalesce(log_dropped_to - log_dropped_from, 0) + 4095) / 4096 * 4096 FROM attempts
-WHERE log_size > 0 AND log_gone = 0 AND (run_id, fence) > (?, ?) ORDER BY run_id, fence LIMIT ?;
+-- Logs of ended attempts with the bytes that they take on disk, in whole blocks, and whose they are, oldest first.
+SELECT a.run_id, a.fence, (a.log_size - coalesce(a.log_dropped_to - a.log_dropped_from, 0) + 4095) / 4096 * 4096,
+       coalesce(h.owner_id, r.owner_id, 0)
+FROM attempts a LEFT JOIN history h ON h.id = a.run_id LEFT JOIN runs r ON r.id = a.run_id
+WHERE a.log_size > 0 AND a.log_gone = 0 AND (a.run_id, a.fence) > (?, ?) ORDER BY a.run_id, a.fence LIMIT ?;
+
+-- name: owners
+-- Whose these active runs are.
+SELECT r.id, r.owner_id FROM json_each(?) ids CROSS JOIN runs r ON r.id = ids.value;
 
 -- name: kept
 -- The same of many of them, with the last.

@@ -16,13 +16,13 @@ SELECT 1 FROM jobs WHERE deleted_ms IS NULL AND hidden = 0 AND done = 0 AND owne
 
 -- name: put_me
 -- The daemon's user, where it has no job yet.
-INSERT INTO owners (uid, name) VALUES (:uid, 'uid ' || :uid) ON CONFLICT (uid) DO NOTHING;
+INSERT INTO owners (uid, name) SELECT :uid, 'uid ' || :uid WHERE NOT EXISTS (SELECT 1 FROM owners WHERE uid = :uid);
 
 -- name: take_jobs
 -- Jobs of nobody; one whose name is taken stays.
-UPDATE OR IGNORE jobs SET owner_id = (SELECT id FROM owners WHERE uid = :uid), rev = rev + 1
+UPDATE OR IGNORE jobs SET owner_id = (SELECT min(id) FROM owners WHERE uid = :uid), rev = rev + 1
 WHERE deleted_ms IS NULL AND owner_id NOT IN (SELECT id FROM owners);
 
 -- name: take_runs
 -- And their runs.
-UPDATE runs SET owner_id = (SELECT id FROM owners WHERE uid = :uid) WHERE owner_id NOT IN (SELECT id FROM owners);
+UPDATE runs SET owner_id = (SELECT min(id) FROM owners WHERE uid = :uid) WHERE owner_id NOT IN (SELECT id FROM owners);

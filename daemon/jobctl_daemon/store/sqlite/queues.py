@@ -14,10 +14,18 @@ SQL = load("queues")
 _Row = tuple[str, int | None, int, int, int, int, str | None, int | None, int | None, str | None]
 
 
-def queues(connection: sqlite3.Connection, caller: Caller) -> list[Queue]:
-    """Those that somebody set, and those that the caller's jobs are in; by name. Counts are of what the caller sees."""
-    rows = connection.execute(SQL.of_all, {"owner_id": owners.scope(connection, caller), "name": None})
-    return [_queue(row) for row in rows]
+def queues(connection: sqlite3.Connection, caller: Caller, *, known: bool) -> list[Queue]:
+    """Those that the caller's jobs are in, with `known` also those that somebody set; by name. Counts are of what the
+    caller sees."""
+    parameters = {"owner_id": owners.scope(connection, caller), "name": None, "known": known}
+    return [_queue(row) for row in connection.execute(SQL.of_all, parameters)]
+
+
+def named(connection: sqlite3.Connection, caller: Caller, name: str) -> Queue | None:
+    """A queue that somebody set or that jobs of the caller are in, with counts of what he sees."""
+    parameters = {"owner_id": owners.scope(connection, caller), "name": name, "known": False}
+    row = connection.execute(SQL.of_all, parameters).fetchone()
+    return _queue(row) if row else None
 
 
 def daemon(connection: sqlite3.Connection) -> Queue | None:

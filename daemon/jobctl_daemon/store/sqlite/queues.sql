@@ -1,5 +1,5 @@
 -- name: of_all
--- Queues that somebody set, and those that jobs are in.
+-- Queues that jobs are in, with :known also those that somebody set. What a queue is set to is told to who names it.
 SELECT n.name, q.concurrency,
        (SELECT count(*) FROM jobs j WHERE j.queue = n.name AND j.deleted_ms IS NULL AND j.hidden = 0 AND j.done = 0
         AND (:owner_id IS NULL OR j.owner_id = :owner_id)),
@@ -8,7 +8,7 @@ SELECT n.name, q.concurrency,
        (SELECT count(*) FROM runs r WHERE r.gate IS NOT NULL AND r.state = 'running' AND r.queue = n.name
         AND (:owner_id IS NULL OR r.owner_id = :owner_id)),
        coalesce(q.paused, 0), q.paused_by, q.paused_since, q.paused_until, q.paused_why
-FROM (SELECT name FROM queues WHERE name <> ''
+FROM (SELECT name FROM queues WHERE name <> '' AND (:known OR name = :name)
       UNION SELECT queue FROM jobs
       WHERE deleted_ms IS NULL AND hidden = 0 AND done = 0 AND (:owner_id IS NULL OR owner_id = :owner_id)) n
 LEFT JOIN queues q ON q.name = n.name

@@ -29,3 +29,11 @@ SELECT q.name, q.concurrency,
            ELSE (SELECT count(*) FROM runs r WHERE r.state = 'running' AND r.queue <> 'default' AND r.queue = q.name)
        END
 FROM queues q WHERE q.concurrency IS NOT NULL;
+
+-- name: at_work
+-- How many runs each owner has running.
+SELECT owner_id, count(*) FROM runs INDEXED BY runs_at_work WHERE state = 'running' GROUP BY owner_id;
+
+-- name: roots
+-- The owners that are root.
+SELECT id FROM owners WHERE uid = 0;

@@ -1,5 +1,6 @@
 """Replays: dead letters run again, under the same id and key with a higher fence."""
 
+import hashlib
 import sqlite3
 from typing import Any, Final, NamedTuple
 
@@ -129,6 +130,8 @@ def _columns(letter: dead.Letter, how: Replay, batch: int, place: int, now_ms: i
 
 def _change(letter: dead.Letter, how: Replay, now_ms: int) -> events.Change:
     facts = {"name": letter.name, "key": letter.key, "by": how.by, "replays": letter.replays + 1}
+    if how.execution is not None:
+        facts |= {"edited": hashlib.sha256(text(how.execution).encode()).hexdigest()[:32]}
     return (now_ms, "run.replayed", letter.owner_id, letter.job_id, letter.id, text(facts))
 
 

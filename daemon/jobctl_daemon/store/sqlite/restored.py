@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from jobctl.states import FailureClass, OnFailure, RunState, Trigger
-from jobctl_daemon.rows import DueJob, Finish, HeldAttempt, Life, Resumption, TakenOver, Unfinished
+from jobctl_daemon.rows import CRONTABS_LIVE, DueJob, Finish, HeldAttempt, Life, Resumption, TakenOver, Unfinished
 from jobctl_daemon.store.sqlite import dead, due, events, expand, finish, ledger, meta, one_shots, retire
 from jobctl_daemon.store.sqlite.columns import policies, text
 from jobctl_daemon.store.sqlite.opening import connect_untouching
@@ -67,13 +67,16 @@ def life(connection: sqlite3.Connection) -> Life:
         fence=max(int(mark) for mark in marks if mark is not None),
         ids=dict(connection.execute(SQL.life_of_sequences)),
         boot=notes.get(_BOOT),
+        live=notes.get(CRONTABS_LIVE) == "1",
     )
 
 
-def outlive(connection: sqlite3.Connection, lives: Iterable[Life], told: str) -> None:
+def outlive(connection: sqlite3.Connection, lives: Iterable[Life], told: Iterable[str]) -> None:
     """Nothing that any of these lives has given out is given out again: fences, ids, epochs, the boot's own runs.
 
-    `told` is the note of how far people have been told: what the copy has not told yet was told since, or is past.
+    Whose the crontabs of the host are is as it was at last: cron has been stopped, or begun again, since the copy.
+
+    `told` are the notes of how far people have been told: what the copy has not told yet was told since, or is past.
     """
     for one in lives:
         for name, seq in one.ids.items():
@@ -83,12 +86,14 @@ def outlive(connection: sqlite3.Connection, lives: Iterable[Life], told: str) ->
         notes = {
             meta.EPOCH: str(max(own.epoch, one.epoch)),
             meta.FENCE_FLOOR: str(max(own.fence, one.fence)),
-            told: str(max(events.newest(connection), 0)),
+            **dict.fromkeys(told, str(max(events.newest(connection), 0))),
         }
         if max(own.generation, one.generation):
             notes[meta.GENERATION] = str(max(own.generation, one.generation))
         if one.boot is not None:
             notes[_BOOT] = one.boot
+        if one.live is not None:
+            notes[CRONTABS_LIVE] = "1" if one.live else "0"
         meta.write(connection, notes)
 
 

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from jobctl.states import RunState, SkipReason
+from jobctl.states import RunState, SkipReason, Trigger
 from jobctl_daemon.store.sqlite import dependents, events, gates, history, ledger, one_shots, replays, streaks
 from jobctl_daemon.store.sqlite.columns import policies, text
 from jobctl_daemon.store.sqlite.statements import load
@@ -62,9 +62,10 @@ def unstarted(connection: sqlite3.Connection, ends: Mapping[int, End], now_ms: i
 
 
 def _count_skips(connection: sqlite3.Connection, rows: list[tuple[_Row, End]], now_ms: int) -> None:
-    """Occurrences that an active run keeps from starting, again and again, are told of once in a row."""
+    """Occurrences that an active run keeps from starting, again and again, are told of once in a row. A message that
+    goes is no occurrence."""
     for row, end in rows:
-        if end.state is RunState.SKIPPED and end.skip in _REPEATED:
+        if end.state is RunState.SKIPPED and end.skip in _REPEATED and row.trigger != Trigger.NOTICE:
             skips = streaks.skipped(connection, row.job_id)
             if skips.in_a_row == streaks.SKIPS_TOLD:
                 facts = {"name": row.name, "count": skips.in_a_row, "reason": end.skip, "detail": end.reason}

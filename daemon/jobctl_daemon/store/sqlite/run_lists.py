@@ -2,18 +2,20 @@
 
 import sqlite3
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from jobctl.errors import NotFound
+from jobctl.filters import Search
 from jobctl.model import Attempt, Run
 from jobctl.states import ACTIVE, FINAL, RunState
 from jobctl_daemon.rows import Caller, RunFilter
-from jobctl_daemon.store.sqlite import facts, owners, paging
+from jobctl_daemon.store.sqlite import facts, filters, owners, paging
 from jobctl_daemon.store.sqlite.columns import text
 from jobctl_daemon.store.sqlite.statements import load
 
 SQL = load("run_lists")
 
+_Of = Literal["active", "ended"]
 _KEPT_WITH_ACTIVE: Final = ACTIVE | {RunState.DEAD}
 _AFTER_ALL: Final = (1 << 63) - 1
 #: Finished runs one page looks at. A filter that matches little then answers a short page and a cursor, in time.
@@ -42,8 +44,11 @@ def page(connection: sqlite3.Connection, caller: Caller, wanted: RunFilter) -> t
     floor = 0 if wanted.job_id is not None else _floor(connection, before)
     parameters = _parameters(connection, caller, wanted, before, floor)
     rows: list[tuple[Any, ...]] = []
-    for statement in _statements(wanted):
-        rows += connection.execute(statement, parameters)
+    search = Search()
+    for statement, of in _statements(wanted):
+        asked = filters.shown(wanted.q, of)
+        with filters.searching(connection, asked, search=search):
+            rows += connection.execute(statement.format(asked=asked.sql), parameters | asked.values)
     rows.sort(key=_newest_first)
     if len(rows) > wanted.limit:
         rows = rows[: wanted.limit]
@@ -51,13 +56,13 @@ def page(connection: sqlite3.Connection, caller: Caller, wanted: RunFilter) -> t
     return [facts.run(row) for row in rows], paging.cursor(floor) if floor else None
 
 
-def _statements(wanted: RunFilter) -> Iterable[str]:
+def _statements(wanted: RunFilter) -> Iterable[tuple[str, _Of]]:
     of_job = wanted.job_id is not None
     states = frozenset(wanted.states)
     if not states or states & _KEPT_WITH_ACTIVE:
-        yield SQL.active_of_job if of_job else SQL.active_of_all
+        yield SQL.active_of_job if of_job else SQL.active_of_all, "active"
     if not states or states & FINAL:
-        yield SQL.finished_of_job if of_job else SQL.finished_of_all
+        yield SQL.finished_of_job if of_job else SQL.finished_of_all, "ended"
 
 
 def _parameters(
@@ -72,7 +77,8 @@ def _parameters(
         "before_ms": wanted.before_ms,
         "since_ms": wanted.since_ms,
         "owner": wanted.owner,
-        "q": wanted.q,
+        "mails": bool(wanted.q),
+        "now_ms": wanted.now_ms,
         "limit": wanted.limit + 1,
     }
 

@@ -7,14 +7,15 @@ SELECT * FROM active_facts WHERE id = ?;
 SELECT * FROM finished_facts WHERE id = ?;
 
 -- name: active_of_all
--- Active and dead runs in a stretch of ids, newest first.
+-- Active and dead runs in a stretch of ids, newest first; those that deliver the mail of runs only by their name.
 SELECT * FROM active_facts
 WHERE id < :before AND id >= :floor
   AND (:owner_id IS NULL OR owner_id = :owner_id)
   AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
   AND (:before_ms IS NULL OR slot_ms < :before_ms) AND (:since_ms IS NULL OR slot_ms >= :since_ms)
   AND (:owner IS NULL OR owner_id IN (SELECT id FROM owners WHERE name = :owner))
-  AND (:q IS NULL OR instr(lower(job), lower(:q)) > 0)
+  AND {asked}
+  AND (:mails = 1 OR substr(key, 1, 5) <> 'mail:')
 ORDER BY id DESC LIMIT :limit;
 
 -- name: active_of_job
@@ -25,18 +26,19 @@ WHERE job_id = :job_id AND id < :before AND id >= :floor
   AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
   AND (:before_ms IS NULL OR slot_ms < :before_ms) AND (:since_ms IS NULL OR slot_ms >= :since_ms)
   AND (:owner IS NULL OR owner_id IN (SELECT id FROM owners WHERE name = :owner))
-  AND (:q IS NULL OR instr(lower(job), lower(:q)) > 0)
+  AND {asked}
 ORDER BY id DESC LIMIT :limit;
 
 -- name: finished_of_all
--- Finished runs in a stretch of ids, newest first.
+-- Finished runs in a stretch of ids, newest first; those that deliver the mail of runs only by their name.
 SELECT * FROM finished_facts
 WHERE id < :before AND id >= :floor
   AND (:owner_id IS NULL OR owner_id = :owner_id)
   AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
   AND (:before_ms IS NULL OR slot_ms < :before_ms) AND (:since_ms IS NULL OR slot_ms >= :since_ms)
   AND (:owner IS NULL OR owner_id IN (SELECT id FROM owners WHERE name = :owner))
-  AND (:q IS NULL OR instr(lower(job), lower(:q)) > 0)
+  AND {asked}
+  AND (:mails = 1 OR substr(key, 1, 5) <> 'mail:')
 ORDER BY id DESC LIMIT :limit;
 
 -- name: finished_of_job
@@ -47,7 +49,7 @@ WHERE job_id = :job_id AND id < :before AND id >= :floor
   AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
   AND (:before_ms IS NULL OR slot_ms < :before_ms) AND (:since_ms IS NULL OR slot_ms >= :since_ms)
   AND (:owner IS NULL OR owner_id IN (SELECT id FROM owners WHERE name = :owner))
-  AND (:q IS NULL OR instr(lower(job), lower(:q)) > 0)
+  AND {asked}
 ORDER BY id DESC LIMIT :limit;
 
 -- name: floor

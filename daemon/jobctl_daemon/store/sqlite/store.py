@@ -1,19 +1,22 @@
 """The SQLite store: the asynchronous face of the functions in this folder.
 
-Writes go to the one writer, each function whole; reads go to a second connection that cannot write.
+Writes go to the one writer, each function whole; reads go to a second connection that cannot write. Lists that people
+look at, whose filters may take long, have a third: what is due never waits for them, and those who look take turns.
 """
 
 import asyncio
 import errno
 import secrets
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from jobctl.errors import Damaged
 from jobctl.model import Attempt, DeadGroup, Event, Execution, Job, JobSpec, Queue, Replayed, Run
+from jobctl.windows import RunsWindow, Window
 from jobctl_daemon.disk import Room
+from jobctl_daemon.fair_queue import FairQueue
 from jobctl_daemon.rows import (
     AdhocPage,
     Admission,
@@ -28,19 +31,28 @@ from jobctl_daemon.rows import (
     Counts,
     Created,
     DeadFilter,
+    Declaration,
+    DeclaredJob,
+    Denial,
     DueJob,
     Edit,
     Effort,
     Expansion,
     Expired,
     Finish,
+    Foreseen,
+    ForeseenFilter,
+    ForeseenPage,
     HeldAttempt,
     JobFilter,
     Keep,
     LedgerRow,
     Life,
     LogsKept,
+    Mailing,
     Notice,
+    Owned,
+    Owning,
     Pause,
     Pending,
     Replay,
@@ -51,6 +63,7 @@ from jobctl_daemon.rows import (
     Running,
     StartedAttempt,
     TakenOver,
+    Took,
     Triggered,
     Unfinished,
     Unskip,
@@ -65,7 +78,9 @@ from jobctl_daemon.store.sqlite import (
     clock,
     counts,
     dead,
+    declared,
     due,
+    durations,
     edits,
     events,
     expand,
@@ -74,9 +89,11 @@ from jobctl_daemon.store.sqlite import (
     gates,
     inspect,
     job_lists,
+    job_windows,
     jobs,
     ledger,
     logs,
+    mails,
     mend,
     meta,
     owners,
@@ -88,11 +105,13 @@ from jobctl_daemon.store.sqlite import (
     restored,
     retries,
     run_lists,
+    run_windows,
     runs,
     swap,
     tell,
     tidy,
     unclean,
+    upcoming,
     work,
 )
 from jobctl_daemon.store.sqlite import attempts as claimed_attempts
@@ -103,6 +122,7 @@ from jobctl_daemon.store.sqlite.opening import connect_reader, connect_writer, c
 from jobctl_daemon.store.sqlite.thread import DatabaseThread
 from jobctl_daemon.store.sqlite.wording import Wording
 from jobctl_daemon.store.sqlite.writer import LogLength, NewWork, Writer
+from jobctl_daemon.windows import JobWindow, RunWindow
 
 T = TypeVar("T")
 
@@ -126,6 +146,8 @@ class SqliteStore:
         self._wording = Wording(self._path, room)
         self._writer = Writer(self._connect, f"{self._path}-wal", room, self._wording)
         self._reader = DatabaseThread(lambda: connect_reader(self._path))
+        self._browser = DatabaseThread(lambda: connect_reader(self._path))
+        self._browsing = FairQueue()
         self._opened = False
         self.log_was_missing = False
         """The daemon before died, and what it had written ahead is gone."""
@@ -137,8 +159,10 @@ class SqliteStore:
         try:
             await self._writer.open()
             await self._reader.open()
+            await self._browser.open()
         except BaseException as error:
             worded = self._wording.of(error) if isinstance(error, sqlite3.Error | OSError) else None
+            await self._reader.close()
             await self._writer.close()  # knows by now whether the file is damaged
             if worded is not None:
                 raise worded from error
@@ -156,9 +180,11 @@ class SqliteStore:
         if self._room is not None:
             self._room.closed()
         if self._wording.damage is not None:
+            await self._browser.abandon()
             await self._reader.abandon()
             await self._writer.close()
             return
+        await self._browser.close()
         await self._reader.close()
         await self._writer.close()
         if self._opened:
@@ -173,7 +199,7 @@ class SqliteStore:
             backup.discard(path)  # it may have been whole by then, and nobody is left who would take it
             raise
 
-    def listen(self, listener: Callable[[Sequence[Event]], None]) -> None:
+    def listen(self, listener: Callable[[Sequence[Owned]], None]) -> None:
         self._writer.listen(listener)
 
     def watch(self, on_blocked: Callable[[], None], on_damage: Callable[[Damaged], None]) -> None:
@@ -189,7 +215,11 @@ class SqliteStore:
         await self._writer.probe(lambda con: meta.write(con, {meta.PROBED: str(now_ms)}))
 
     def watched(self) -> dict[str, Watched]:
-        return {"store writer": self._writer.watched(), "store reader": self._reader.watched()}
+        return {
+            "store writer": self._writer.watched(),
+            "store reader": self._reader.watched(),
+            "store browser": self._browser.watched(),
+        }
 
     async def meta(self) -> dict[str, str]:
         return await self._read(meta.read)
@@ -211,7 +241,7 @@ class SqliteStore:
         return await self._aside.run("an inspection", inspect.inspect)
 
     # ── a copy takes the place ──────────────────────────────────────────────
-    async def outlive(self, lives: Sequence[Life], told: str) -> None:
+    async def outlive(self, lives: Sequence[Life], told: Sequence[str]) -> None:
         await self._writer.submit(lambda con: restored.outlive(con, lives, told))
 
     async def take_over(self, held: Sequence[HeldAttempt], node: str, now_ms: int) -> TakenOver:
@@ -269,6 +299,25 @@ class SqliteStore:
 
         return await self._submit_new(create)
 
+    # ── owners ──────────────────────────────────────────────
+    async def follow(self, uid: int, name: str) -> None:
+        await self._writer.submit(lambda con: owners.follow(con, uid, name))
+
+    async def owner_id(self, owner: Caller) -> int | None:
+        return await self._read(lambda con: owners.scope(con, owner))
+
+    async def owner_of(self, owner: Caller, job_id: int) -> Caller:
+        return await self._read(lambda con: owners.of_job(con, owner, job_id))
+
+    async def owners(self) -> list[Owning]:
+        return await self._read(owners.listing)
+
+    async def rename_owner(self, old: str, old_uid: int | None, account: Caller, by: Caller, now_ms: int) -> Owning:
+        return await self._writer.submit(lambda con: owners.rename(con, old, old_uid, account, by, now_ms))
+
+    async def denied(self, denial: Denial, now_ms: int) -> None:
+        await self._writer.submit(lambda con: events.denied(con, denial, now_ms))
+
     async def asked_before(self, owner: Caller, request: Request) -> bool:
         return await self._read(lambda con: requests.asked_before(con, owner, request))
 
@@ -291,7 +340,10 @@ class SqliteStore:
         return await self._read(lambda con: due.one(con, find.owned(con, owner, job_id).id))
 
     async def jobs(self, owner: Caller, wanted: JobFilter) -> tuple[list[Job], str | None]:
-        return await self._read(lambda con: job_lists.page(con, owner, wanted))
+        return await self._browse(owner, lambda con: job_lists.page(con, owner, wanted))
+
+    async def job_window(self, owner: Caller, wanted: JobWindow, now_ms: int) -> Window:
+        return await self._browse(owner, lambda con: job_windows.window(con, owner, wanted, now_ms))
 
     async def delete_job(self, owner: Caller, job_id: int, now_ms: int) -> None:
         await self._writer.submit(lambda con: jobs.delete(con, find.owned(con, owner, job_id), now_ms))
@@ -329,6 +381,16 @@ class SqliteStore:
 
         return await self._writer.submit(skip)
 
+    async def declared(self, path: str, after: int, limit: int) -> list[DeclaredJob]:
+        return await self._read(lambda con: declared.of_path(con, path, after, limit))
+
+    async def declared_paths(self) -> list[str]:
+        return await self._read(declared.paths)
+
+    async def declare(self, owner: Caller, wanted: Declaration, now_ms: int) -> list[str]:
+        uids = [self._new_uid() for _ in wanted.created]
+        return await self._submit_new(lambda con: declared.declare(con, owner, wanted, now_ms, uids))
+
     async def changed_by(self, owner: Caller, job_id: int) -> str | None:
         return await self._read(lambda con: events.changed_by(con, find.owned(con, owner, job_id).id))
 
@@ -343,8 +405,11 @@ class SqliteStore:
         return await self._writer.submit(take_back)
 
     # ── queues, and the daemon as a whole ──────────────────────────────────────────────
-    async def queues(self, owner: Caller) -> list[Queue]:
-        return await self._read(lambda con: queues.queues(con, owner))
+    async def queues(self, owner: Caller, *, known: bool = True) -> list[Queue]:
+        return await self._read(lambda con: queues.queues(con, owner, known=known))
+
+    async def queue(self, owner: Caller, name: str) -> Queue | None:
+        return await self._read(lambda con: queues.named(con, owner, name))
 
     async def set_queue(self, name: str, concurrency: int | None, now_ms: int) -> None:
         await self._writer.submit(lambda con: queues.put(con, name, concurrency, now_ms))
@@ -388,8 +453,8 @@ class SqliteStore:
     async def admit(self, admissions: Sequence[Admission], now_ms: int) -> Admitted:
         return await self._writer.submit(lambda con: admit.admit(con, admissions, now_ms))
 
-    async def claim(self, now_ms: int, limit: int, node: str, boot_id: str) -> list[Claim]:
-        return await self._writer.submit(lambda con: claim.claim(con, self._turns, now_ms, limit, node, boot_id))
+    async def claim(self, now_ms: int, limit: int, node: str, boot_id: str, free: int | None = None) -> list[Claim]:
+        return await self._writer.submit(lambda con: claim.claim(con, self._turns, now_ms, limit, node, boot_id, free))
 
     async def wake_waiting(self) -> int:
         return await self._writer.submit(gates.freed_all)
@@ -441,7 +506,10 @@ class SqliteStore:
         return await self._read(lambda con: run_lists.run(con, owner, run_id))
 
     async def runs(self, owner: Caller, wanted: RunFilter) -> tuple[list[Run], str | None]:
-        return await self._read(lambda con: run_lists.page(con, owner, wanted))
+        return await self._browse(owner, lambda con: run_lists.page(con, owner, wanted))
+
+    async def run_window(self, owner: Caller, wanted: RunWindow, now_ms: int) -> RunsWindow:
+        return await self._browse(owner, lambda con: run_windows.window(con, owner, wanted, now_ms))
 
     async def attempts(self, owner: Caller, run_id: int) -> list[Attempt]:
         return await self._read(lambda con: run_lists.attempts(con, owner, run_id))
@@ -464,10 +532,10 @@ class SqliteStore:
 
     # ── dead letters ──────────────────────────────────────────────
     async def dead(self, owner: Caller, wanted: DeadFilter) -> tuple[list[Run], str | None]:
-        return await self._read(lambda con: dead.page(con, owner, wanted))
+        return await self._browse(owner, lambda con: dead.page(con, owner, wanted))
 
     async def dead_groups(self, owner: Caller, wanted: DeadFilter) -> list[DeadGroup]:
-        return await self._read(lambda con: dead.groups(con, owner, wanted))
+        return await self._browse(owner, lambda con: dead.groups(con, owner, wanted))
 
     async def replay(
         self, owner: Caller, wanted: DeadFilter, replay: Replay, now_ms: int, request: Request | None
@@ -485,14 +553,49 @@ class SqliteStore:
     async def notices(self, after: int, limit: int) -> list[Event]:
         return await self._read(lambda con: tell.notices(con, after, limit))
 
+    async def mails(self, after: int, limit: int) -> list[Event]:
+        return await self._read(lambda con: mails.ends(con, after, limit))
+
+    async def mailing(self, run_id: int, fence: int) -> Mailing:
+        return await self._read(lambda con: mails.of_attempt(con, run_id, fence))
+
     async def tell(self, notices: Sequence[Notice], notes: Mapping[str, str | None], now_ms: int) -> int:
         return await self._writer.submit(lambda con: tell.tell(con, notices, notes, now_ms))
 
     async def ledger(self, owner: Caller, job_id: int, from_ms: int, to_ms: int, limit: int) -> list[LedgerRow]:
         return await self._read(lambda con: ledger.span(con, find.owned(con, owner, job_id).id, from_ms, to_ms, limit))
 
+    # ── what was, and what will be ──────────────────────────────────────────────
+    async def durations(self, owner: Caller, job_id: int, limit: int) -> list[Took]:
+        return await self._browse(owner, lambda con: durations.ended(con, find.owned(con, owner, job_id).id, limit))
+
+    async def took(self, asker: Caller, job_ids: Sequence[int], limit: int) -> dict[int, list[int]]:
+        return await self._browse(asker, lambda con: durations.succeeded(con, job_ids, limit))
+
+    async def foreseen(
+        self, owner: Caller, wanted: ForeseenFilter, until_ms: int, after: tuple[int, int] | None, limit: int
+    ) -> ForeseenPage:
+        return await self._browse(owner, lambda con: upcoming.timed(con, owner, wanted, until_ms, after, limit))
+
+    async def foreseen_ids(
+        self, owner: Caller, wanted: ForeseenFilter, until_ms: int, after: tuple[int, int] | None, limit: int
+    ) -> tuple[list[int], tuple[int, int] | None]:
+        return await self._browse(owner, lambda con: upcoming.timed_ids(con, owner, wanted, until_ms, after, limit))
+
+    async def held_jobs(self, owner: Caller) -> list[int]:
+        return await self._browse(owner, lambda con: upcoming.held(con, owner))
+
+    async def foreseen_of(self, asker: Caller, job_ids: Sequence[int], wanted: ForeseenFilter) -> list[Foreseen]:
+        return await self._browse(asker, lambda con: upcoming.of_ids(con, job_ids, wanted))
+
+    async def job_states(self, asker: Caller, job_ids: Sequence[int]) -> dict[int, str]:
+        return await self._browse(asker, lambda con: upcoming.states(con, job_ids))
+
+    async def waiting(self, owner: Caller, wanted: ForeseenFilter, limit: int) -> list[tuple[int, int]]:
+        return await self._browse(owner, lambda con: upcoming.waiting(con, owner, wanted, limit))
+
     # ── watching and tidying ──────────────────────────────────────────────
-    async def events(self, after: int, limit: int, owner: Caller | None) -> list[Event]:
+    async def events(self, after: int, limit: int, owner: Caller | None) -> list[Owned]:
         return await self._read(lambda con: events.since(con, after, limit, owners.scope(con, owner)))
 
     async def event_span(self) -> tuple[int, int]:
@@ -535,8 +638,11 @@ class SqliteStore:
     async def log_bytes(self, after: tuple[int, int], limit: int) -> LogsKept:
         return await self._read(lambda con: logs.kept(con, after, limit))
 
-    async def finished_logs(self, limit: int, after: tuple[int, int]) -> list[tuple[int, int, int]]:
+    async def finished_logs(self, limit: int, after: tuple[int, int]) -> list[tuple[int, int, int, int]]:
         return await self._read(lambda con: logs.finished(con, limit, after))
+
+    async def owners_of(self, run_ids: Sequence[int]) -> dict[int, int]:
+        return await self._read(lambda con: logs.owners(con, run_ids))
 
     async def logs_dropped(self, gone: Sequence[tuple[int, int]]) -> None:
         await self._writer.submit(lambda con: logs.dropped(con, gone))
@@ -592,8 +698,22 @@ class SqliteStore:
         return await self._writer.submit(NewWork(operation))
 
     async def _read(self, read: Callable[[sqlite3.Connection], T]) -> T:
+        return await self._worded(self._reader.call(lambda con: _in_snapshot(con, read)))
+
+    async def _browse(self, caller: Caller, read: Callable[[sqlite3.Connection], T]) -> T:
+        """In the caller's turn. A caller that goes away does not stop it, so the next one waits for its end."""
+        await self._browsing.enter(caller)
         try:
-            return await self._reader.call(lambda con: _in_snapshot(con, read))
+            found = self._browser.submit(lambda con: _in_snapshot(con, read))
+        except BaseException:
+            self._browsing.leave()
+            raise
+        found.add_done_callback(lambda _: self._browsing.leave())
+        return await self._worded(asyncio.shield(found))
+
+    async def _worded(self, answer: Awaitable[T]) -> T:
+        try:
+            return await answer
         except sqlite3.Error as error:
             raise self._wording.of(error) from error
 

@@ -9,7 +9,7 @@ from jobctl.model import Event, Execution, JobSpec, Policies, ScheduleSpec
 from jobctl.states import OnFailure, Overlap, Trigger
 from jobctl.wire import rfc3339
 from jobctl_daemon.rows import Caller, NewRun, Notice
-from jobctl_daemon.store.sqlite import events, expand, jobs, meta, owners
+from jobctl_daemon.store.sqlite import events, expand, jobs, mails, meta, owners
 from jobctl_daemon.store.sqlite.columns import data, text
 from jobctl_daemon.store.sqlite.identity import Identity, identity
 from jobctl_daemon.store.sqlite.isolation import isolated
@@ -20,6 +20,9 @@ SQL = load("tell")
 #: The source of the hidden jobs whose runs are deliveries, and their queue: no other queue's limit or pause is theirs.
 SOURCE: Final = "notice"
 QUEUE: Final = "notices"
+_MAIL: Final = "mail"
+#: Behind everything that a user may ask for.
+_LAST: Final = 10
 
 #: Four attempts within some eight minutes: a receiver may be away for as long as it takes to start it again.
 _POLICIES: Final = Policies(
@@ -58,6 +61,9 @@ def _deliver(connection: sqlite3.Connection, wanted: Sequence[Notice], now_ms: i
     runs = expand.place(connection, ((carrier, _run(notice, now_ms)) for notice, carrier in carried))
     placed = [run._replace(execution=text(notice.execution)) for run, (notice, _) in zip(runs, carried, strict=True)]
     made = expand.make_runs(connection, placed, now_ms)
+    mailing = {carrier.id for notice, carrier in carried if notice.mail}
+    if mailing:
+        mails.bound(connection, mailing, now_ms)
     held = {carrier.id for _, carrier in found if carrier and carrier.suspended}
     _hold(connection, [run for run in made if run.job_id in held], now_ms)
     return len(made)
@@ -85,10 +91,11 @@ def _carrier(connection: sqlite3.Connection, notice: Notice, now_ms: int) -> Ide
     if row is None:
         return None
     owner = Caller(uid=row[0], name=row[1])
-    uid = hashlib.sha256(f"{SOURCE}\0{owner.uid}\0{notice.name}".encode()).hexdigest()[:16]
+    source = _MAIL if notice.mail else SOURCE
+    uid = hashlib.sha256(f"{source}\0{owner.uid}\0{owner.name}\0{notice.name}".encode()).hexdigest()[:16]
     known = connection.execute(SQL.carrier, (uid,)).fetchone()
     if known is None:
-        job_id = jobs.add(connection, owner, owners.known(connection, owner), _job(notice.name), None, now_ms, uid)
+        job_id = jobs.add(connection, owner, owners.known(connection, owner), _job(notice), None, now_ms, uid)
     else:
         job_id, deleted_ms = known
         if deleted_ms is not None:
@@ -96,13 +103,14 @@ def _carrier(connection: sqlite3.Connection, notice: Notice, now_ms: int) -> Ide
     return identity(connection, job_id)
 
 
-def _job(name: str) -> JobSpec:
+def _job(notice: Notice) -> JobSpec:
     return JobSpec(
-        name=name,
+        name=notice.name,
         schedule=ScheduleSpec(timezone="UTC"),
         execution=_EMPTY,
         policies=_POLICIES,
-        queue=QUEUE,
-        source=SOURCE,
+        queue=mails.QUEUE if notice.mail else QUEUE,
+        priority=_LAST if notice.mail else 0,
+        source=_MAIL if notice.mail else SOURCE,
         hidden=True,
     )

@@ -73,11 +73,15 @@ class DatabaseThread:
 
     async def call(self, function: Callable[[sqlite3.Connection], T]) -> T:
         """Runs a function on the thread. A caller that is cancelled does not stop it."""
+        return await self.submit(function)
+
+    def submit(self, function: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
+        """The same, for who wants to know when it has ended."""
         thread, connection = self._opened()
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._post()
         thread._tx.put_nowait((future, lambda: self._run(function, connection)))
-        return await future
+        return future
 
     def watched(self) -> Watched:
         """How it is, without asking it."""

@@ -1,5 +1,6 @@
 """What a job ran and when: every change is a version of its own, which its runs refer to."""
 
+import hashlib
 import sqlite3
 from typing import Final
 
@@ -12,6 +13,17 @@ SQL = load("versions")
 #: Versions of a job that are kept although no run has them: who changes a job each minute must not fill the disk.
 KEPT: Final = 50
 _LOOKED_AT: Final = 5_000
+
+
+def fingerprint(schedule: str, execution: str, policies: str) -> str:
+    """What tells two definitions apart in an audit: SHA-256 of their JSON texts, its first 32 hex digits."""
+    return hashlib.sha256("\0".join((schedule, execution, policies)).encode()).hexdigest()[:32]
+
+
+def fingerprint_of(connection: sqlite3.Connection, job_id: int) -> str | None:
+    """The same of a job as it is stored; None when its version is not kept."""
+    row = connection.execute(SQL.definition, (job_id,)).fetchone()
+    return None if row is None else fingerprint(*row)
 
 
 def put(

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from jobctl.model import Event
 from jobctl_daemon.disk import Room
+from jobctl_daemon.rows import Owned
 from jobctl_daemon.store import Watched
 from jobctl_daemon.store.sqlite import events, holders
 from jobctl_daemon.store.sqlite.batch import Operation, Outcome, commit
@@ -85,7 +85,7 @@ class Writer:
         self._rewound = False
         self.on_blocked: Callable[[], None] = _nothing
         self._waiting: deque[Waiting] = deque()
-        self._listeners: list[Callable[[Sequence[Event]], None]] = []
+        self._listeners: list[Callable[[Sequence[Owned]], None]] = []
         self._opened = False
         self._told = 0
 
@@ -106,7 +106,7 @@ class Writer:
             finally:
                 await self._thread.close()
 
-    def listen(self, listener: Callable[[Sequence[Event]], None]) -> None:
+    def listen(self, listener: Callable[[Sequence[Owned]], None]) -> None:
         """Calls `listener` on the loop after each commit that has events, before its callers go on."""
         self._listeners.append(listener)
 
@@ -161,7 +161,7 @@ class Writer:
             batch.append(self._waiting.popleft())
         return batch
 
-    def _news(self, connection: sqlite3.Connection) -> list[Event]:
+    def _news(self, connection: sqlite3.Connection) -> list[Owned]:
         """The events of this commit, read back: so a listener hears of exactly what is in the log."""
         if not self._listeners:
             return []
@@ -173,7 +173,7 @@ class Writer:
             self._told = news[-1].id
         return news
 
-    def _deliver(self, batch: list[Waiting], outcomes: list[Outcome], news: list[Event]) -> None:
+    def _deliver(self, batch: list[Waiting], outcomes: list[Outcome], news: list[Owned]) -> None:
         for listener in self._listeners if news else ():
             try:
                 listener(news)
