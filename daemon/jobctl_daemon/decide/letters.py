@@ -8,7 +8,7 @@ import quopri
 import re
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from email.header import Header
 from email.utils import format_datetime
@@ -34,10 +34,12 @@ _EXEC: Final = "exec:"
 
 
 class Here(NamedTuple):
-    """Where the messages come from: the host's name, and its zone for the times in them."""
+    """Where the messages come from: the host's name, its zone for the times in them, and its mail program where one is
+    set."""
 
     host: str
     zone: str
+    sendmail: str = ""
 
 
 class Letter(NamedTuple):
@@ -173,8 +175,9 @@ def execution(box: Box, wanted: Letter, here: Here, now_ms: int) -> Execution:
     """The command that delivers the message, as the job's user and with its PATH."""
     address = box.address
     by_mail = not address.to.startswith(_EXEC)
+    program = f"exec {shlex.quote(here.sendmail)} -i -t" if here.sendmail else SENDMAIL
     return Execution(
-        shell=SENDMAIL if by_mail else address.to.removeprefix(_EXEC),
+        shell=program if by_mail else address.to.removeprefix(_EXEC),
         stdin=mail(box, wanted, here, now_ms) if by_mail else wanted.text,
         env=wanted.variables,
         user=address.user,
@@ -188,20 +191,15 @@ def mail(box: Box, wanted: Letter, here: Here, now_ms: int) -> str:
     The transport adds From. Every attempt of the delivery has the same Message-ID, so that a receiver can tell a
     repetition. Auto-Submitted keeps holiday replies away (RFC 3834).
     """
-    host = re.sub(r"[^A-Za-z0-9.-]", "-", here.host) or "localhost"
-    moment = datetime.fromisoformat(schedule.local_time(now_ms, here.zone))
     headers = {
         "To": recipient(box.address),
-        "Subject": _encoded(wanted.subject),
-        "Date": format_datetime(moment),
-        "Message-ID": f"<{now_ms}.{notices.key_of(box).replace(':', '.')}@{host}>",
-        "Auto-Submitted": "auto-generated",
+        "Subject": encoded(wanted.subject),
+        **postmark(notices.key_of(box), now_ms, here),
         "MIME-Version": "1.0",
         "Content-Type": "text/plain; charset=utf-8",
         "Content-Transfer-Encoding": "quoted-printable",
     }
-    head = "".join(f"{field}: {value}\n" for field, value in headers.items())
-    return f"{head}\n{quopri.encodestring(wanted.text.encode()).decode('ascii')}"
+    return f"{head(headers.items())}\n{quopri.encodestring(wanted.text.encode()).decode('ascii')}"
 
 
 def recipient(address: Address) -> str:
@@ -210,8 +208,24 @@ def recipient(address: Address) -> str:
     return plain(wanted) or plain(address.owner)
 
 
-def _encoded(text: str) -> str:
+def postmark(key: str, at_ms: int, here: Here) -> dict[str, str]:
+    """The headers by which a message is known again: the same for every attempt of a delivery."""
+    host = re.sub(r"[^A-Za-z0-9.-]", "-", here.host) or "localhost"
+    moment = datetime.fromisoformat(schedule.local_time(at_ms, here.zone))
+    return {
+        "Date": format_datetime(moment),
+        "Message-ID": f"<{at_ms}.{key.replace(':', '.')}@{host}>",
+        "Auto-Submitted": "auto-generated",
+    }
+
+
+def head(headers: Iterable[tuple[str, str]]) -> str:
+    """The headers of a message, without the empty line behind them. No value has a line's end of its own."""
+    return "".join(f"{field}: {value}\n" for field, value in headers)
+
+
+def encoded(text: str, field: str = "Subject") -> str:
     """A header's value; RFC 2047 where it is not ASCII, or would be taken for that."""
     if text.isascii() and "=?" not in text:
         return text
-    return Header(text, "utf-8", header_name="Subject").encode()
+    return Header(text, "utf-8", header_name=field).encode()

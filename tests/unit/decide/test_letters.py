@@ -202,6 +202,9 @@ def test_mail_runs_as_the_jobs_user_with_its_path() -> None:
     held = box(happened())
     work = letters.execution(held, letters.letter(held, None, HERE), HERE, T0)
     assert (work.user, work.path, work.shell) == ("www-data", "/usr/bin:/bin", letters.SENDMAIL)
+    here = HERE._replace(sendmail="/opt/a b/sendmail")
+    work = letters.execution(held, letters.letter(held, None, here), here, T0)
+    assert work.shell == "exec '/opt/a b/sendmail' -i -t"
 
 
 @given(st.text(), st.text(), st.text(), st.text())
