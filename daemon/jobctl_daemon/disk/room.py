@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from jobctl.errors import JobctlError, Unavailable
+from jobctl_daemon.disk.left import bytes_left, files_left
 from jobctl_daemon.disk.reserve import Reserve, take
 from jobctl_daemon.disk.sizes import Sizes, sizes
 from jobctl_daemon.disk.trouble import Look, Trouble, judge
@@ -68,9 +69,9 @@ class Room:
         except OSError:
             return Look(free=0, total=self._total, free_files=-1, read_only=False, there=False)
         return Look(
-            free=filesystem.f_bavail * filesystem.f_frsize,
+            free=bytes_left(filesystem, os.geteuid()),
             total=filesystem.f_blocks * filesystem.f_frsize,
-            free_files=filesystem.f_favail if filesystem.f_files else -1,
+            free_files=files_left(filesystem, os.geteuid()),
             read_only=bool(filesystem.f_flag & os.ST_RDONLY) or not os.access(self._folder, os.W_OK | os.X_OK),
             there=self._there(),
             refused=self._refused,

@@ -1,9 +1,10 @@
 """Who commands run as, and which boot this is. Reads the password database and /proc; decides nothing."""
 
 import contextlib
+import grp
 import os
 import pwd
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jobctl.errors import InvalidInput
 
@@ -17,15 +18,41 @@ class User:
     gid: int
     home: str
     groups: tuple[int, ...]
+    expires_day: int | None = None
+    """Days from 1970-01-01 to the one on which the account ends (shadow(5)); None: it does not, as far as is known."""
+    own_group: bool = False
+    """Whether `gid` is a group of this user alone."""
 
 
 def user_by_name(name: str) -> User:
-    """Raises `InvalidInput` when there is no such user."""
+    """May ask the network, so never on the loop. Raises `InvalidInput` when there is no such user."""
     try:
         entry = pwd.getpwnam(name)
     except (KeyError, ValueError) as error:
-        raise InvalidInput(f"there is no user {name!r} on this host", "see getent passwd", field="user") from error
-    return _user(entry)
+        raise InvalidInput(f"no such user: {name}", "see getent passwd", field="user") from error
+    user = _user(entry)
+    return replace(user, expires_day=_expires_day(name), own_group=_is_own_group(user))
+
+
+def _expires_day(name: str) -> int | None:
+    """Of a local account; others' directories end them in their own ways. Only root may read it."""
+    try:
+        with open("/etc/shadow", encoding="utf-8", errors="surrogateescape") as file:
+            for line in file:
+                fields = line.rstrip("\n").split(":")
+                if fields[0] == name:
+                    return int(fields[7]) if len(fields) > 7 and fields[7] else None
+    except (OSError, ValueError):
+        return None
+    return None
+
+
+def _is_own_group(user: User) -> bool:
+    try:
+        group = grp.getgrgid(user.gid)
+    except KeyError:
+        return False
+    return group.gr_name == user.name and set(group.gr_mem) <= {user.name}
 
 
 def user_by_uid(uid: int) -> User:

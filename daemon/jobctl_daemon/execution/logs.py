@@ -13,14 +13,20 @@ Only numbers make a path: names never reach this file.
 
 import os
 import stat
+import struct
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 _PAGE: Final = 4096
+#: The times of a log lie beside it, and are no more than this (docs/runner-protocol.md).
+_TIMES_BYTES: Final = 16 << 10
+_TIME: Final = struct.Struct("<qq")
 FOLDER: Final = 1000
 """Runs in one folder."""
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+#: A folder of the daemon's own, never what a symbolic link in its place leads to.
+FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,10 @@ class LogFiles:
         """Where the log of an attempt is."""
         return os.path.join(self._folder(run_id), f"{int(run_id)}-{int(fence)}.log")
 
+    def times_path(self, run_id: int, fence: int) -> str:
+        """Where it is noted when the log of an attempt grew."""
+        return os.path.join(self._folder(run_id), f"{int(run_id)}-{int(fence)}.times")
+
     def create_dir(self, run_id: int, fence: int) -> str:
         """Makes the folder of the log that is to be written, for nobody else; returns the log's path."""
         for folder in (self.directory, self._folder(run_id)):  # a state folder that was moved away is not made anew
@@ -72,7 +82,7 @@ class LogFiles:
     def open(self, run_id: int, fence: int, size: int | None = None) -> "LogReader | None":
         """A reader, or None when there is no such log. `size` is the attempt's logical size once it has ended."""
         try:
-            descriptor = os.open(self.path(run_id, fence), _READ_FLAGS)
+            descriptor = self._open(run_id, fence)
         except FileNotFoundError:
             return None
         try:
@@ -84,7 +94,7 @@ class LogFiles:
     def tail(self, run_id: int, fence: int, limit: int) -> bytes:
         """The last bytes of a log; none where it cannot be read."""
         try:
-            descriptor = os.open(self.path(run_id, fence), _READ_FLAGS)
+            descriptor = self._open(run_id, fence)
         except OSError:
             return b""
         try:
@@ -94,10 +104,44 @@ class LogFiles:
         finally:
             os.close(descriptor)
 
+    def times(self, run_id: int, fence: int) -> list[tuple[int, int]]:
+        """(bytes that were written, by when in ms UTC), in order of both; none where nobody noted them."""
+        try:
+            descriptor = self._open(run_id, fence, self.times_path(run_id, fence))
+        except OSError:
+            return []
+        try:
+            data = os.pread(descriptor, _TIMES_BYTES, 0)
+        except OSError:
+            return []
+        finally:
+            os.close(descriptor)
+        found: list[tuple[int, int]] = []
+        for size, at_ms in _TIME.iter_unpack(data[: len(data) - len(data) % _TIME.size]):
+            if found and size <= found[-1][0]:
+                break  # a torn write, or something else's file: what came before it holds
+            found.append((size, max(at_ms, found[-1][1]) if found else at_ms))
+        return found
+
     def remove(self, run_id: int, fence: int) -> None:
-        """Deletes a log. One that is gone is no error. The folder stays: a runner may be about to write there."""
+        """Deletes a log with its times. One that is gone is no error. The folder stays: a runner may be about to write
+        there."""
         with suppress(FileNotFoundError):
-            os.unlink(self.path(run_id, fence))
+            folder = os.open(self._folder(run_id), FOLDER_FLAGS)
+            try:
+                for path in (self.times_path(run_id, fence), self.path(run_id, fence)):
+                    with suppress(FileNotFoundError):
+                        os.unlink(os.path.basename(path), dir_fd=folder)
+            finally:
+                os.close(folder)
+
+    def _open(self, run_id: int, fence: int, path: str | None = None) -> int:
+        """By way of its folder, so that neither of them may be a symbolic link to somewhere else."""
+        folder = os.open(self._folder(run_id), FOLDER_FLAGS)
+        try:
+            return os.open(os.path.basename(path or self.path(run_id, fence)), _READ_FLAGS, dir_fd=folder)
+        finally:
+            os.close(folder)
 
     def _folder(self, run_id: int) -> str:
         return os.path.join(self.directory, str(int(run_id) // FOLDER))
@@ -117,6 +161,11 @@ class LogReader:
 
     def close(self) -> None:
         os.close(self._descriptor)
+
+    @property
+    def inode(self) -> int:
+        """Which file it is: a compacted log is another one than it was."""
+        return os.fstat(self._descriptor).st_ino
 
     def size(self) -> int:
         """The logical size now."""

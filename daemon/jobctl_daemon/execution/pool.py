@@ -16,8 +16,9 @@ from jobctl.errors import Unreachable
 from jobctl_daemon.decide.adoption import attempt_id
 from jobctl_daemon.decide.outcome import Result
 from jobctl_daemon.execution.link import Foreign, Link
+from jobctl_daemon.execution.outbox import Outbox
 from jobctl_daemon.execution.reaching import reachable
-from jobctl_daemon.execution.reports import Draining, Ended, Held, Refused, Report, Rescanned, Started, parse
+from jobctl_daemon.execution.reports import Draining, Ended, Held, Refused, Report, Rescanned, Started, Underway, parse
 
 #: For status: how long a runner has for a sign of life.
 _LOOK_S = 0.3
@@ -42,15 +43,25 @@ class Flight:
     stop_asked: bool = False
     overdue: bool = False
     """Its timeout and its grace are over, and nothing has been heard of its end."""
+    says: tuple[str, str] | None = None
+    """Whose command it is and what it is in words, until its start has been told of."""
     also: tuple[Link, ...] = ()
     """Runners that have told the same: of a result that a dead one left, several may have taken charge."""
 
-    def answered(self) -> None:
-        """The runner has dealt with the start."""
-        if not self.started:
-            self.started = True
+    under_way: bool = False
+    """The runner has begun with it and takes others meanwhile."""
+
+    def begun(self) -> None:
+        """The runner is free for another start."""
+        if not self.started and not self.under_way:
+            self.under_way = True
             if self.link is not None:
                 self.link.start_answered()
+
+    def answered(self) -> None:
+        """The runner has dealt with the start."""
+        self.begun()
+        self.started = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +96,7 @@ class RunnerPool:
         """Connections lost so far: what was known of the runners before one of them went is no longer whole."""
         self._stops: dict[str, dict[str, Any]] = {}
         self._build = ""
-        self._outbox: deque[dict[str, Any]] = deque()
+        self._outbox = Outbox()
         self._ends: list[tuple[int, str]] = []
         self._alarm: asyncio.TimerHandle | None = None
         self._watched: list[int] = []
@@ -200,11 +211,18 @@ class RunnerPool:
                     await self._news.wait()
 
     # ── attempts ─────────────────────────────────────────────────
-    def start(self, message: dict[str, Any], due_ms: int | None, build: str) -> None:
-        """Hands an attempt to a runner as soon as one has room: the one that holds least."""
+    def start(
+        self,
+        message: dict[str, Any],
+        due_ms: int | None,
+        build: str,
+        says: tuple[str, str] | None = None,
+        owner: int = 0,
+    ) -> None:
+        """Hands an attempt to a runner as soon as one has room: the one that holds least. `owner`: who takes turns."""
         self._build = build
-        self.flights[message["id"]] = Flight(None, due_ms)
-        self._outbox.append(message)
+        self.flights[message["id"]] = Flight(None, due_ms, says=says)
+        self._outbox.add(message, owner)
         self._send_some()
 
     def has_room(self, link: Link) -> bool:
@@ -224,7 +242,7 @@ class RunnerPool:
                     if not link.starting:  # else its answer is that word
                         link.ping()  # a word of it lets the next start go
                 return
-            message = self._outbox.popleft()
+            message = self._outbox.next()
             attempt = message["id"]
             link = self.flights[attempt].link = min(able, key=lambda taker: taker.sent)
             link.start(message)
@@ -252,8 +270,7 @@ class RunnerPool:
 
     def _withdraw(self, attempt: str, mode: str) -> None:
         """What no runner has been sent ends here."""
-        message = next(each for each in self._outbox if each["id"] == attempt)
-        self._outbox.remove(message)
+        message = self._outbox.withdraw(attempt)
         self.flights[attempt].ended = True
         result = Result(
             run_id=message["run_id"],
@@ -322,6 +339,9 @@ class RunnerPool:
             self._on_lost()
         elif isinstance(report, Rescanned):
             self._looked(link, report)
+        elif isinstance(report, Underway):
+            if (flight := self.flights.get(attempt_id(report.run_id, report.fence))) is not None:
+                flight.begun()
         elif not isinstance(report, Refused):
             self._note_attempt(link, report)
 

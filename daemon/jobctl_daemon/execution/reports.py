@@ -13,9 +13,19 @@ from jobctl_daemon.execution.identity import boot_id
 Message = dict[str, Any]
 NO_ROOM_FOR_LOG: Final = "log_incomplete(ENOSPC)"
 """In the detail of a result: while the command ran, or at its end, there was no room for what it printed."""
+EMPTIED: Final = "the command emptied its own log"
+"""The detail of an end that is fine but for its output: opening it by name does that, as in `> /dev/stderr`."""
 _GOING: Final = (signal.SIGHUP, signal.SIGTERM, signal.SIGKILL)
 _SAYS_GOING: Final = tuple(128 + number for number in _GOING)
 """How a shell says the same of its last command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Underway:
+    """A start is made by a child of the runner, which takes the next one meanwhile."""
+
+    run_id: int
+    fence: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +76,7 @@ class Held:
     attempts: dict[str, str]
 
 
-Report = Started | Ended | Refused | Held | Draining | Rescanned
+Report = Underway | Started | Ended | Refused | Held | Draining | Rescanned
 
 
 def parse(line: bytes, now_ms: int) -> list[Report]:
@@ -74,6 +84,8 @@ def parse(line: bytes, now_ms: int) -> list[Report]:
     message: Message = msgspec.json.decode(line)
     if "started" in message:
         return [_started(message["started"])]
+    if "starting" in message:
+        return [Underway(*_ids(message["starting"]["id"]))]
     if "ended" in message:
         return [_ended(message["ended"], now_ms)]
     if "failed" in message:
@@ -125,6 +137,14 @@ def _spawn_detail(entry: Message) -> str:
     return ": ".join(filter(None, (entry.get("errno"), entry.get("detail"))))
 
 
+def _detail(entry: Message, cause: str | None) -> str | None:
+    """What is to be known of it besides its end."""
+    said = _spawn_detail(entry)
+    if not said and cause is None and entry.get("log_truncated"):
+        return EMPTIED
+    return said or None
+
+
 def _cause(entry: Message) -> str | None:
     """What a boot has left unread that has ended since, and was killed by nobody here, went down with the machine."""
     cause: str | None = entry.get("cause")
@@ -152,6 +172,7 @@ def _this_boot() -> str:
 
 def _result(entry: Message, now_ms: int) -> Result:
     run_id, fence = _ids(entry["id"])
+    cause = _cause(entry)
     return Result(
         run_id=run_id,
         fence=fence,
@@ -161,8 +182,8 @@ def _result(entry: Message, now_ms: int) -> Result:
         pid_start=entry.get("pid_start"),
         exit_code=entry.get("exit_code"),
         signal=entry.get("signal"),
-        cause=_cause(entry),
-        detail=_spawn_detail(entry) or None,
+        cause=cause,
+        detail=_detail(entry, cause),
         oom=bool(entry.get("oom")),
         cpu_ms=entry.get("cpu_ms"),
         max_rss_kb=entry.get("max_rss_kb"),

@@ -1,9 +1,9 @@
 """From a claim to the message that starts it: argument vector, environment, user, folder, limits."""
 
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
+from types import MappingProxyType
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,6 +13,7 @@ from jobctl_daemon.execution.identity import User
 from jobctl_daemon.rows import Claim
 
 _SHELL = "/bin/sh"
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,25 @@ class Host:
 
     user: User
     path: str
+    passed: Mapping[str, str] = field(default_factory=dict)
+    """Variables of the daemon's own environment that the operator passes on to every command (`pass_env`)."""
+    others_path: str | None = None
+    """PATH of a login of other users than the daemon's own; None: the same."""
+    strict: bool = False
+    """Nothing is run that others than root and its user can change (`strict_files`)."""
+    log_most: int | None = None
+    """Bytes that a log of others than root may keep, whatever its job says; None: what the job says."""
+
+    def path_of(self, user: User) -> str:
+        """The PATH that a login gives the user."""
+        return self.path if user.uid == self.user.uid or self.others_path is None else self.others_path
 
 
-def start_message(claim: Claim, host: Host, user: User, log: str) -> dict[str, Any]:
-    """The runner's `start` (docs/runner-protocol.md). `user` is the one the command runs as."""
+def start_message(claim: Claim, host: Host, user: User, log: str, login: Mapping[str, str] = NOTHING) -> dict[str, Any]:
+    """The runner's `start` (docs/runner-protocol.md). `user` is the one the command runs as, `login` what a login of
+    the host has in its environment, for a job that is to have that."""
     work = claim.execution
+    home = user.home if user.home.startswith("/") else "/"
     return {
         "op": "start",
         "id": attempt_id(claim.run_id, claim.fence),
@@ -35,15 +50,17 @@ def start_message(claim: Claim, host: Host, user: User, log: str) -> dict[str, A
         "returned": claim.returns,
         "key": run_key(claim),
         "argv": _argv(claim),
-        "env": environment(claim, host, user),
+        "env": environment(claim, host, user, login),
         "env_file": work.env_file,
-        "cwd": work.cwd or _home(user),
+        "cwd": work.cwd or home,
+        "cwd_else": "/" if work.cwd is None else None,
         "umask": work.umask,
         "nice": work.nice,
         "user": _switch(user, host),
+        "trusted": _trusted(user) if host.strict else None,
         "stdin": None if claim.probe else _stdin(claim),
         "log": log,
-        "log_max": claim.policies.log_max,
+        "log_max": _log_max(claim, host),
         "timeout_ms": claim.policies.timeout_ms,
         "grace_ms": claim.policies.grace_ms,
     }
@@ -57,24 +74,31 @@ def _argv(claim: Claim) -> list[str | None]:
     return [*work.command] if work.command is not None else [_SHELL, "-c", work.shell]
 
 
+def _log_max(claim: Claim, host: Host) -> int:
+    """A log that runs is never removed, so one that may have all of the disk could take it from everybody."""
+    wanted = claim.policies.log_max
+    return wanted if host.log_most is None or claim.owner_uid == 0 else min(wanted, host.log_most)
+
+
 def run_key(claim: Claim) -> str:
     """`JOBCTL_RUN_KEY`: job uid and occurrence key, the same for every attempt of a run."""
     return f"{claim.job_uid}/{claim.key}"
 
 
-def environment(claim: Claim, host: Host, user: User) -> Mapping[str, str]:
-    """Nothing of the daemon's own: the user's basics, the job's variables, and what names this attempt.
+def environment(claim: Claim, host: Host, user: User, login: Mapping[str, str] = NOTHING) -> Mapping[str, str]:
+    """Nothing of the daemon's own but what it is told to pass on: the user's basics, the job's variables, and what
+    names this attempt. What comes later wins; of a login's variables those that cron sets itself do not (build_env in
+    do_command.c of Debian's cron).
 
     Output of Python programs is unbuffered by default, so that a log shows lines when they are written.
     """
+    defaults = {"LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1"}
     basics = {
-        "PATH": claim.execution.path or host.path,
+        "PATH": claim.execution.path or host.path_of(user),
         "HOME": user.home,
         "SHELL": _SHELL,
         "LOGNAME": user.name,
         "USER": user.name,
-        "LANG": "C.UTF-8",
-        "PYTHONUNBUFFERED": "1",
     }
     names = {
         "JOBCTL_RUN_KEY": run_key(claim),
@@ -85,7 +109,7 @@ def environment(claim: Claim, host: Host, user: User) -> Mapping[str, str]:
         "JOBCTL_SCHEDULED_AT": _logical_time(claim),
         "JOBCTL_TRIGGER": claim.trigger.value,
     }
-    return basics | claim.execution.env | names
+    return {**defaults, **host.passed, **login, **basics, **claim.execution.env, **names}
 
 
 def _logical_time(claim: Claim) -> str:
@@ -101,8 +125,9 @@ def _zone(name: str) -> tzinfo:
         return UTC
 
 
-def _home(user: User) -> str:
-    return user.home if os.path.isdir(user.home) else "/"
+def _trusted(user: User) -> dict[str, list[int]]:
+    """Who may be able to change what runs: root, the user, and a group that is the user's alone."""
+    return {"uids": sorted({0, user.uid}), "gids": sorted({0, user.gid} if user.own_group else {0})}
 
 
 def _switch(user: User, host: Host) -> dict[str, Any] | None:

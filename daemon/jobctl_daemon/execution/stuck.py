@@ -18,12 +18,12 @@ def end_hanging_start(runner: int | None) -> bool:
     """Whether there was one, and it was killed. A runner that is stopped has no such child of that age."""
     if runner is None:
         return False
-    image = _image(runner)
+    image, killed = _image(runner), False
     for pid in _children(runner):
         if image is not None and _image(pid) == image and _age_s(pid) > SPAWN_S / 2 and _kill(pid, runner, image):
             structlog.get_logger().warning("runner.start_hangs", runner=runner, pid=pid)
-            return True
-    return False
+            killed = True  # there may be others, which the runner has forked and is held up to look after
+    return killed
 
 
 def _kill(pid: int, runner: int, image: tuple[str, bytes]) -> bool:

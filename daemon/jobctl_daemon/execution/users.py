@@ -1,12 +1,14 @@
 """Who commands run as, asked off the loop: a directory service that does not answer holds up nobody else's start.
 
 getpwnam(3) has no time limit and cannot be broken off. So each question has a thread that nobody waits for at the end,
-few of them at once, and what was answered is remembered for a while.
+few of them at once, and what was answered is remembered for a while: no longer than until the files of local
+accounts change.
 """
 
 import asyncio
+import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -24,6 +26,7 @@ _ABSENT_MS: Final = 2_000
 _STALE_MS: Final = 3_600_000
 _AT_ONCE: Final = 8
 _KNOWN_MAX: Final = 10_000
+_FILES: Final = ("/etc/passwd", "/etc/group", "/etc/shadow", "/etc/nsswitch.conf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +42,21 @@ class _Answer:
 class Users:
     """`ask` first, then `get`. `look_up` is the blocking question: a name → `User`, or raises `InvalidInput`."""
 
-    def __init__(self, clock: Clock, look_up: Callable[[str], User] = user_by_name) -> None:
+    def __init__(
+        self, clock: Clock, look_up: Callable[[str], User] = user_by_name, files: Sequence[str] = _FILES
+    ) -> None:
         self._clock = clock
         self._look_up = look_up
+        self._files = files
+        self._seen = _state_of(files)
         self._known: dict[str, _Answer] = {}
         self._asked: dict[str, asyncio.Future[None]] = {}
 
     async def ask(self, names: Iterable[str]) -> None:
         """Waits until all of them are known, but never longer than `PATIENCE_S`, and only once for one question."""
+        if (seen := _state_of(self._files)) != self._seen:
+            self._seen = seen
+            self._known.clear()
         boot_ms = self._clock.boot_ms()
         unknown = [name for name in names if name not in self._asked and not self._is_fresh(name, boot_ms)]
         asked = [question for name in unknown if (question := self._question(name)) is not None]
@@ -60,7 +70,7 @@ class Users:
         if answer is None or (not answer.is_fresh(boot_ms) and (answer.user is None or self._is_stale(answer))):
             raise Unavailable(f"nobody says who the user {name!r} is", "see getent passwd, and what nsswitch.conf asks")
         if answer.user is None:
-            raise answer.error or InvalidInput(f"there is no user {name!r} on this host", field="user")
+            raise answer.error or InvalidInput(f"no such user: {name}", field="user")
         return answer.user
 
     def _is_fresh(self, name: str, boot_ms: int) -> bool:
@@ -98,3 +108,16 @@ class Users:
         question = self._asked.pop(name)
         if not question.done():
             question.set_result(None)
+
+
+def _state_of(files: Sequence[str]) -> list[tuple[int, ...] | None]:
+    """What changes when one of the files does."""
+    return [_stamp(path) for path in files]
+
+
+def _stamp(path: str) -> tuple[int, ...] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from jobctl_daemon.execution import log_folders
 from jobctl_daemon.execution.logs import Dropped, LogFiles, LogReader
 from jobctl_daemon.runner.output import Output
 from jobctl_daemon.runner.punch import punch
@@ -204,3 +205,40 @@ def test_removing_a_link_removes_the_link_alone(files: LogFiles, tmp_path: Path)
     os.symlink(secret, files.create_dir(RUN, FENCE))
     files.remove(RUN, FENCE)
     assert secret.read_text() == "secret"
+
+
+@pytest.mark.case("F125")
+def test_a_folder_of_runs_that_is_a_link_leads_nowhere(files: LogFiles, tmp_path: Path) -> None:
+    """A log is neither read nor removed in it, and retention finds nothing there."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    precious = outside / "5-1.log"
+    precious.write_bytes(b"secret")
+    os.makedirs(files.directory, exist_ok=True)
+    (Path(files.directory) / "0").symlink_to(outside)
+    with pytest.raises(OSError):
+        files.open(5, 1)
+    assert files.tail(5, 1, 100) == b""
+    with pytest.raises(OSError):
+        files.remove(5, 1)
+    assert log_folders.folders(files.directory) == ["0"]
+    assert log_folders.files(files.directory, "0") == []
+    assert log_folders.remove(files.directory, "0", ["5-1.log"]) == 0
+    log_folders.remove_logs(files, [(5, 1)])
+    log_folders.remove_folder(files.directory, "0")
+    assert precious.read_bytes() == b"secret"
+
+
+@pytest.mark.case("F125")
+def test_a_tree_of_links_under_a_log_s_name_is_not_followed(files: LogFiles, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "deep" / "6-1.log").write_bytes(b"secret")
+    folder = Path(files.create_dir(6, 1)).parent
+    (folder / "6-1.log").symlink_to(outside / "deep" / "6-1.log")
+    (folder / "7-1.log").symlink_to(outside)
+    (folder / "deep").symlink_to(outside / "deep")
+    names = [found.name for found in log_folders.files(files.directory, "0")]
+    assert sorted(names) == ["6-1.log", "7-1.log"]
+    assert log_folders.remove(files.directory, "0", names) == 2
+    assert (outside / "deep" / "6-1.log").read_bytes() == b"secret"

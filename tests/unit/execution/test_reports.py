@@ -8,7 +8,7 @@ import pytest
 from jobctl.states import FailureClass
 from jobctl_daemon.decide.outcome import Result, judge
 from jobctl_daemon.execution.identity import boot_id
-from jobctl_daemon.execution.reports import Ended, Rescanned, may_be_the_shutdown, parse
+from jobctl_daemon.execution.reports import Ended, Held, Rescanned, Underway, may_be_the_shutdown, parse
 
 
 def result(**facts: Any) -> Result:
@@ -62,3 +62,17 @@ def test_a_cause_of_a_later_version_is_as_good_as_not_seen() -> None:
 @pytest.mark.parametrize(("line", "busy"), [({"adopted": 0}, False), ({"adopted": 0, "busy": True}, True)])
 def test_a_look_that_another_runner_prevented_is_told_from_one_that_was_made(line: dict[str, Any], busy: bool) -> None:
     assert parse(json.dumps({"rescanned": line}).encode(), 0) == [Rescanned(busy)]
+
+
+def test_an_attempt_that_emptied_its_log_says_so_unless_there_is_more_to_say() -> None:
+    emptied = {"exit_code": 3, "log_truncated": True}
+    assert result(**emptied).detail == "the command emptied its own log"
+    assert judge(result(**emptied)).reason == "exit 3"
+    assert result(**emptied, detail="no room", errno="ENOSPC").detail == "ENOSPC: no room"
+    assert result(**emptied | {"signal": 9, "cause": "timed_out"}).detail is None
+
+
+def test_a_start_that_a_child_makes_is_under_way_and_no_end_of_anything() -> None:
+    assert parse(b'{"starting":{"id":"5-7","pid":9}}', 0) == [Underway(5, 7)]
+    listed = b'{"list":[{"id":"5-7","state":"starting","pid":9,"pid_start":1,"started_at":2,"result":null}]}'
+    assert parse(listed, 0) == [Held({"5-7": "starting"})]
