@@ -1,14 +1,16 @@
 """Bringing in what the runners report: starts, results, and starts that must be tried again."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import structlog
 
 from jobctl.clock import Clock
+from jobctl_daemon.auditlog import AuditLog
 from jobctl_daemon.decide.adoption import attempt_id
 from jobctl_daemon.decide.outcome import Result
 from jobctl_daemon.execution.again import StartAgain
+from jobctl_daemon.execution.outgoing import Outgoing
 from jobctl_daemon.execution.pool import RunnerPool
 from jobctl_daemon.execution.reports import NO_ROOM_FOR_LOG, Ended, Refused, Started, may_be_the_shutdown
 from jobctl_daemon.health import Health
@@ -34,6 +36,8 @@ class Collect:
         again: StartAgain,
         ending: Ending,
         on_free: Callable[[], None],
+        audit: AuditLog | None = None,
+        outgoing: Outgoing | None = None,
     ) -> None:
         self.wake = Wake()
         self._store = store
@@ -41,6 +45,8 @@ class Collect:
         self._pool = pool
         self._health = health
         self._on_free = on_free
+        self._audit = audit
+        self._outgoing = outgoing
         self._again = again
         self._ending = ending
         self._unsettled: dict[str, Result] = {}
@@ -55,12 +61,14 @@ class Collect:
                 if self.parting and may_be_the_shutdown(report.result):
                     continue  # its runner keeps it: the next daemon judges it, by the boot in which it is
                 self._unsettled[attempt_id(report.result.run_id, report.result.fence)] = report.result
+                self._announce_failure(report.result)
             elif isinstance(report, Refused):
                 self._refused[attempt_id(report.run_id, report.fence)] = report
         started = [report for report in reports if isinstance(report, Started)]
         if started:  # first: who hears of an end sees no old warning, and what has ended is not measured any more
             self._again.started()
             self._measure(started)
+            self._announce(started)
         finished = await self._finish()
         await self._give_back()
         await self._record_started(started)
@@ -82,6 +90,29 @@ class Collect:
                 self._health.start_lag.add(report.started_ms - flight.due_ms)
                 flight.due_ms = None
 
+    def _announce(self, started: list[Started]) -> None:
+        """Each start once, whatever becomes of the rows."""
+        for report in started:
+            flight = self._pool.flights.get(attempt_id(report.run_id, report.fence))
+            if self._audit is not None and flight is not None and flight.says is not None:
+                self._audit.command(report.pid, *flight.says)
+                flight.says = None
+        self._read_by(attempt_id(report.run_id, report.fence) for report in started)
+
+    def _announce_failure(self, result: Result) -> None:
+        """Of a start that came to nothing; what ran has had its line."""
+        flight = self._pool.flights.get(attempt_id(result.run_id, result.fence))
+        if self._audit is None or flight is None or flight.says is None or result.cause != "spawn_error":
+            return
+        user, _ = flight.says
+        flight.says = None
+        self._audit.failed(user, result.detail or "it could not be started")
+
+    def _read_by(self, attempts: Iterable[str]) -> None:
+        """What these were to read is open, or will not be read."""
+        if self._outgoing is not None:
+            self._outgoing.taken(attempts)
+
     async def _finish(self) -> int:
         """Failed writes stay unsettled and are tried again by the next pass."""
         results = list(self._unsettled.values())
@@ -97,6 +128,7 @@ class Collect:
         for attempt in settled:
             self._unsettled.pop(attempt)
         self._pool.settle(settled)
+        self._read_by(settled)
         self._on_free()
         return len(settled)
 
@@ -117,6 +149,7 @@ class Collect:
         await self._store.unclaim(claims, self._again.refused(len(claims), why), now_ms, why)
         for attempt in refused:
             self._refused.pop(attempt)
+        self._read_by(refused)
         self._pool.settle(refused)
 
 

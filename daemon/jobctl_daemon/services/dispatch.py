@@ -1,6 +1,8 @@
 """From due runs to started commands: admit, claim, hand over."""
 
+import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from jobctl.clock import Clock
@@ -10,10 +12,15 @@ from jobctl_daemon.decide import admission
 from jobctl_daemon.decide.adoption import attempt_id, in_order
 from jobctl_daemon.decide.outcome import Result
 from jobctl_daemon.execution.again import StartAgain
+from jobctl_daemon.execution.announcing import announcement
+from jobctl_daemon.execution.identity import User
+from jobctl_daemon.execution.login_env import LoginEnv
 from jobctl_daemon.execution.logs import LogFiles
+from jobctl_daemon.execution.outgoing import Outgoing
 from jobctl_daemon.execution.pool import RunnerPool
-from jobctl_daemon.execution.request import Host, start_message
+from jobctl_daemon.execution.request import NOTHING, Host, start_message
 from jobctl_daemon.execution.users import Users
+from jobctl_daemon.execution.whom import confirmed, whom
 from jobctl_daemon.loop import Pass
 from jobctl_daemon.rows import Claim
 from jobctl_daemon.services.ending import Ending
@@ -55,6 +62,7 @@ class Dispatch:
         node: Node,
         again: StartAgain,
         ending: Ending,
+        outgoing: Outgoing | None = None,
     ) -> None:
         self.wake = Wake()
         self.slots = 1
@@ -62,11 +70,13 @@ class Dispatch:
         self._clock = clock
         self._pool = pool
         self._logs = logs
-        self._host = host
+        self.host = host
         self._node = node
         self._again = again
         self._ending = ending
+        self._outgoing = outgoing
         self._users = Users(clock)
+        self.login_env = LoginEnv()
         self._waited: set[int] = set()
         self._look = True
         self.held: Callable[[], bool] = _never
@@ -115,17 +125,27 @@ class Dispatch:
         if not self._pool.adopted or not self._pool.takers(self._node.build):
             return 0
         async with self._pool.handing_over:
-            free = min(self.slots - self._pool.taken, CLAIM_BATCH)
+            slots = self.slots - self._pool.taken
+            free = min(slots, CLAIM_BATCH)
             if free <= 0:
                 return 0
             self._pool.unjudged += free  # if this fails, so many may be claimed, until adoption has looked
-            claims = await self._store.claim(now_ms, free, self._node.name, self._node.boot_id)
-            await self._users.ask({user for claim in claims if (user := self._other_user(claim)) is not None})
-            await self._hand_over(claims, now_ms)
+            shared = slots if self.host.user.uid == 0 else None
+            claims = await self._store.claim(now_ms, free, self._node.name, self._node.boot_id, shared)
+            await self._users.ask(self._accounts(claims))
+            await self._hand_over([claim for claim in claims if claim.execution.sends is None], now_ms)
+            await self._post([claim for claim in claims if claim.execution.sends is not None], now_ms)
             self._pool.unjudged -= free
         if not claims:
             await self._drop_late(now_ms)
         return len(claims)
+
+    async def _post(self, claims: list[Claim], now_ms: int) -> None:
+        """Starts mails, last: their messages are written before."""
+        if claims:
+            assert self._outgoing is not None
+            await asyncio.to_thread(self._outgoing.write, claims)
+            await self._hand_over(claims, now_ms)
 
     async def _hand_over(self, claims: list[Claim], now_ms: int) -> None:
         """Starts what can be started; what cannot is failed or given back, each claim by itself."""
@@ -152,18 +172,33 @@ class Dispatch:
             raise Unavailable("there is no runner", "it is being started")
         if claim.unreadable is not None:
             raise InvalidInput(claim.unreadable)
-        other = self._other_user(claim)
-        user = self._host.user if other is None else self._users.get(other)
+        user = self._user_of(claim)
         log = self._logs.create_dir(claim.run_id, claim.fence)
-        message = start_message(claim, self._host, user, log)
+        login = self.login_env.variables() if claim.execution.login_env else NOTHING
+        message = start_message(claim, self.host, user, log, login)
+        if self._outgoing is not None and (letter := self._outgoing.given(claim)) is not None:
+            message["stdin"] = letter
         measured = claim.trigger in _ON_TIME and not claim.limited and claim.run_id not in self._waited
         self._waited.discard(claim.run_id)
-        self._pool.start(message, claim.due_ms if measured else None, self._node.build)
+        due_ms = claim.due_ms if measured else None
+        self._pool.start(message, due_ms, self._node.build, announcement(claim, user.name), claim.owner_uid)
 
-    def _other_user(self, claim: Claim) -> str | None:
-        """Whom the command runs as, if not as the daemon's own user."""
-        wanted = claim.execution.user
-        return None if wanted in (None, self._host.user.name) else wanted
+    def _accounts(self, claims: list[Claim]) -> set[str]:
+        """The names that must be looked up."""
+        names = set()
+        for claim in claims:
+            with suppress(InvalidInput):  # it is told when the claim is started
+                wanted = whom(claim, self.host.user)
+                if wanted is not None:
+                    names.add(wanted.name)
+        return names
+
+    def _user_of(self, claim: Claim) -> User:
+        """Whom the command runs as; `InvalidInput`: as nobody who is there."""
+        wanted = whom(claim, self.host.user)
+        if wanted is None:
+            return self.host.user
+        return confirmed(wanted, self._users.get(wanted.name), self._clock.now_ms())
 
 
 def _never() -> bool:

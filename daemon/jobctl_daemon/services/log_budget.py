@@ -1,15 +1,18 @@
-"""What logs take on disk stays inside the budget, also while commands write: the oldest finished logs go.
+"""What logs take on disk stays inside the budget, also while commands write: the oldest finished logs go, of those
+owners who have more than their share. So nobody can remove what others' commands have printed by printing much himself.
 
 What running attempts have written is measured on disk; what finished ones left is summed up from their rows, in whole
 blocks. All of it is summed up now and then; in between only what is newer than every log that was counted.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Final
 
 import structlog
 
 from jobctl.clock import Clock
+from jobctl_daemon.decide.shares import beyond
 from jobctl_daemon.execution.log_folders import bytes_of, remove_logs
 from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.rows import Keep
@@ -43,7 +46,8 @@ class LogBudget:
         self._counted: tuple[Log, int] | None = None
         """The logs up to a (run id, fence), and their bytes."""
         self._counted_ms = 0
-        self._over: int | None = None
+        self._over: dict[int, int] | None = None
+        """By how many bytes owners are over their share; None: not known yet."""
         self._after = _START
         self._dropped = 0
 
@@ -53,26 +57,45 @@ class LogBudget:
 
     async def step(self, limit: int) -> Step:
         if self._over is None:
-            self._over = await self._bytes() - self._keep().log_bytes
-            return Step(0, more=self._over > 0)
+            within = await self._bytes() <= self._keep().log_bytes
+            self._over = {} if within else beyond(await self._by_owner(), self._keep().log_bytes)
+            return Step(0, more=bool(self._over))
         page = await self._store.finished_logs(limit, self._after)
         gone: list[Log] = []
-        for run_id, fence, size in page:
-            if self._over <= 0:
+        for run_id, fence, size, owner_id in page:
+            if not self._over:
                 break
-            gone.append((run_id, fence))
             self._after = (run_id, fence)
-            self._over -= size
+            if owner_id in self._over:
+                gone.append((run_id, fence))
+                self._over[owner_id] -= size
+                if self._over[owner_id] <= 0:
+                    del self._over[owner_id]
         if gone:
             await self._aside(remove_logs, self._logs, gone)
             await self._store.logs_dropped(gone)
             self._dropped += len(gone)
             self._counted = None
-        more = self._over > 0 and len(page) == limit
+        more = bool(self._over) and len(page) == limit
         if not more and self._dropped:
             structlog.get_logger().info("logs.dropped", count=self._dropped, budget=self._keep().log_bytes)
             self._dropped = 0
         return Step(len(gone), more=more)
+
+    async def _by_owner(self) -> Counter[int]:
+        """Bytes of all logs by the number of their owner, those that are being written included."""
+        uses: Counter[int] = Counter()
+        after = _START
+        while page := await self._store.finished_logs(_PAGE, after):
+            for run_id, fence, size, owner_id in page:
+                uses[owner_id] += size
+                after = (run_id, fence)
+        writing = list(self._writing())
+        owners = await self._store.owners_of([run_id for run_id, _ in writing])
+        for owner_id in set(owners.values()):
+            own = [log for log in writing if owners.get(log[0]) == owner_id]
+            uses[owner_id] += int(await self._aside(bytes_of, self._logs, own))
+        return uses
 
     async def _bytes(self) -> int:
         """Of all logs, those that are being written included."""

@@ -14,6 +14,7 @@ from jobctl_daemon.decide.restored import Fate
 from jobctl_daemon.decide.retry import settle
 from jobctl_daemon.decide.storm import catch_ups
 from jobctl_daemon.decide.told import TOLD
+from jobctl_daemon.decide.unsent import MAILED
 from jobctl_daemon.rows import Admission, DueJob, HeldAttempt, Life, Resumption, Unfinished
 from jobctl_daemon.schedules import stored_schedule
 from jobctl_daemon.store import Store
@@ -32,7 +33,7 @@ async def settle_past(
     catch_up: bool,
 ) -> dict[str, object]:
     """All of it; the store is a copy that nobody else has opened. `taken_ms` is when the newest in it was written."""
-    await store.outlive(lives, TOLD)
+    await store.outlive(lives, (TOLD, MAILED))
     taken = await store.take_over(held, node, now_ms)
     ours = frozenset((*taken.known, *taken.taken))
     reason = restored.words(taken_ms, now_ms)

@@ -49,7 +49,7 @@ class Tell:
         self._store = store
         self._clock = clock
         self._health = health
-        self._here = here
+        self.here = here
         self._memory: Memory | None = None
         self._unlooked = 0
         self.held: Callable[[], bool] = _never
@@ -151,12 +151,12 @@ class Tell:
 
     async def _notice(self, box: Box, now_ms: int) -> Notice:
         run = await self._run(box.held[0]) if len(box.held) == 1 and not box.more else None
-        wanted = letters.letter(box, run, self._here)
+        wanted = letters.letter(box, run, self.here)
         return Notice(
             key=notices.key_of(box),
             job_id=box.held[0].job_id,
             name=letters.name(box),
-            execution=letters.execution(box, wanted, self._here, now_ms),
+            execution=letters.execution(box, wanted, self.here, now_ms),
         )
 
     async def _run(self, what: Happening) -> Run | None:
