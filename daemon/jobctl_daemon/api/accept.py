@@ -53,13 +53,18 @@ class Acceptor:
             except OSError as error:
                 if error.errno not in _PASSING:
                     self._rest(error)
+                elif self._rest_s:
+                    self._well()  # accept(2) takes a descriptor before it looks whether anybody waits
                 return
             connection.setblocking(False)
             self._errands.start("connection", self._take(connection))
-            self._beat(None)
-            if self._rest_s:
-                self._rest_s = 0.0
-                structlog.get_logger().info("service.recovered", service="api")
+            self._well()
+
+    def _well(self) -> None:
+        self._beat(None)
+        if self._rest_s:
+            self._rest_s = 0.0
+            structlog.get_logger().info("service.recovered", service="api")
 
     async def _take(self, connection: socket.socket) -> None:
         try:
@@ -78,5 +83,7 @@ class Acceptor:
         self._resting = self._loop.call_later(self._rest_s, self._go_on)
 
     def _go_on(self) -> None:
+        """Also when nobody waits: that connections can be taken again is known before the next one comes."""
         self._resting = None
         self._loop.add_reader(self._channel, self._ready)
+        self._ready()

@@ -1,5 +1,6 @@
 """POST /v1/jobs: a new job, once for each idempotency key."""
 
+from shlex import quote
 from typing import Any, Final
 
 import msgspec
@@ -65,7 +66,8 @@ async def _dry(call: Call, definition: Checked, here: Circumstances) -> dict[str
     if not definition.named:
         spec = msgspec.structs.replace(spec, name=(await free_names(call, [spec.name], []))[0])
     elif await holder_of(call, spec.name) is not None:
-        raise Conflict(f"there is a job {spec.name} already", "choose another name", details={"field": "name"})
+        hint = f"choose another name, or change it: `jobctl edit {quote(spec.name)} …`"
+        raise Conflict(f"there is a job {spec.name} already", hint, details={"field": "name"})
     zone = spec.schedule.timezone
     future = await checked(foretold, schedule_of(spec.schedule), here.now_ms, n=PREVIEWED, zone=zone)
     return {

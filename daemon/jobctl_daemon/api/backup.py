@@ -17,8 +17,8 @@ from aiohttp.web_response import StreamResponse
 from jobctl import wire
 from jobctl_daemon.api.answers import stream
 from jobctl_daemon.api.call import Call
-from jobctl_daemon.api.callers import must_operate
 from jobctl_daemon.api.queries import NoQuery
+from jobctl_daemon.api.rights import must_run_it
 
 _CHUNK: Final = 1 << 20
 #: The note of the newest copy that somebody got whole.
@@ -35,7 +35,7 @@ class Note(msgspec.Struct, frozen=True):
 async def backup(call: Call) -> StreamResponse:
     """Sends the copy; its headers say what it is. It holds everybody's jobs, so it is for who runs the daemon."""
     call.query(NoQuery)
-    must_operate(call.caller, call.services.host.uid)
+    must_run_it(call.caller, call.services.host.uid)
     now_ms = call.now_ms
     store, folder = call.services.store, call.services.places.state_dir
     path = os.path.join(folder, f"copy-{secrets.token_hex(4)}.tmp")

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import re
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
@@ -31,16 +32,25 @@ _SELECTOR_CHARS_MAX: Final = 255
 class Call:
     """What a verb is given."""
 
-    __slots__ = ("_query", "caller", "feed", "params", "request", "services")
+    __slots__ = ("_query", "again", "caller", "feed", "params", "request", "services")
 
     def __init__(
-        self, request: BaseRequest, services: Services, feed: Feed, caller: Caller, params: list[str], query: str
+        self,
+        request: BaseRequest,
+        services: Services,
+        feed: Feed,
+        caller: Caller,
+        params: list[str],
+        query: str,
+        again: Callable[[], Awaitable[Caller]],
     ) -> None:
         self.request = request
         self.services = services
         self.feed = feed
         self.caller = caller
         self.params = params
+        self.again = again
+        """Who the caller is by now, for what takes long: a role may be taken away. `Forbidden`: nobody any more."""
         self._query = query
 
     @property

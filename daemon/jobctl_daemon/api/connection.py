@@ -34,7 +34,7 @@ class Gate(Protocol):
 class Connection(RequestHandler):
     """Knows since when its head is arriving, and since when its reader takes nothing."""
 
-    __slots__ = ("_begun_s", "_closing_s", "_gate", "_head_bytes", "_stalled_s", "oversized", "uid", "wire")
+    __slots__ = ("_begun_s", "_closing_s", "_gate", "_head_bytes", "_stalled_s", "oversized", "refused", "uid", "wire")
 
     def __init__(self, server: "Server", gate: "Gate", loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(
@@ -56,6 +56,8 @@ class Connection(RequestHandler):
         self._head_bytes = 0
         self.oversized = False
         """The head of the request that came last is over the limit; the desk refuses it."""
+        self.refused = False
+        """It only gets to read why; then it is gone."""
         self.uid: int | None = None
         self.wire: asyncio.Transport | None = None
         """The transport also after aiohttp has let go of it: its last bytes may still wait for their reader."""
@@ -121,6 +123,7 @@ class Connection(RequestHandler):
         """Answers without waiting for the rest of a request. The refused one gets a moment to read it: closing while
         it still sends would take the answer from it."""
         self._begun_s = None
+        self.refused = True
         if self.transport is not None and not self._close:
             self.transport.write(raw_problem(error))
             self.transport.write_eof()

@@ -1,14 +1,21 @@
 """What the application hands to the API: everything a verb may use, and nothing it has to look for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
+
+import msgspec
 
 from jobctl.clock import Clock
 from jobctl.model import Fact
 from jobctl.paths import Places
+from jobctl_daemon.api.overviews import Overviews
 from jobctl_daemon.api.room import Rooms
+from jobctl_daemon.auditlog import AuditLog
 from jobctl_daemon.execution.logs import LogFiles
+from jobctl_daemon.files import FileState
+from jobctl_daemon.journal import Said
+from jobctl_daemon.services.jobfiles import JobFiles
 from jobctl_daemon.store import Store
 
 StopMode = Literal["cancel", "kill"]
@@ -104,6 +111,10 @@ class HealthReport(Fact, frozen=True):
     returns_after_reboot: bool
     returns_after_reboot_why: str
     clock: ClockReport = ClockReport()
+    tables: tuple[FileState, ...] = ()
+    """The files that declare jobs, by path."""
+    polling: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """What is followed by looking only, and why the kernel does not tell of its changes: crontabs, jobs."""
 
 
 class Health(Protocol):
@@ -117,6 +128,42 @@ class Health(Protocol):
 
     def beat(self, name: str, error: str | None) -> None:
         """A part of the API has done something, or could not."""
+        ...
+
+
+class Tables(Protocol):
+    """The crontabs that this daemon runs as they stand: services/tables."""
+
+    @property
+    def live(self) -> bool:
+        """Whether it runs them now; a user's daemon does unless jobd.toml says no."""
+        ...
+
+    @property
+    def spool(self) -> str:
+        """The folder of the users' own tables: a file for each, with the user's name."""
+        ...
+
+    @property
+    def root(self) -> str:
+        """The folder in which the host's etc and var are."""
+        ...
+
+    @property
+    def wanted(self) -> str:
+        """What jobd.toml says: auto, on or off."""
+        ...
+
+    def owns(self, path: str) -> bool:
+        """Whether a path is that of a table, there or not."""
+        ...
+
+    async def set_live(self, on: bool, since_ms: int | None) -> None:
+        """Takes all tables over, new jobs counting from an instant, or lets all go; their history stays."""
+        ...
+
+    async def load_now(self, path: str) -> None:
+        """Reads this table now; its jobs are as it says when this returns. Raises `JobctlError` when that cannot be."""
         ...
 
 
@@ -134,6 +181,8 @@ class HostFacts:
     uid: int
     login_path: str
     """PATH for commands, unless the job says otherwise."""
+    others_path: str | None = None
+    """That of commands that run as another user than the daemon's own; None: the same."""
 
 
 @dataclass(slots=True)
@@ -143,8 +192,12 @@ class Settings:
     slots: int
     """Changes with a reload."""
     connections: int = 256
-    strangers: int = 64
+    of_one_user: int = 64
     """Connections of one uid that is neither root nor the daemon's own."""
+    admin_group: str = "jobctl"
+    """Its members operate the daemon; changes with a reload."""
+    host_root: str = "/"
+    """Where the lists of cron are looked for."""
     owner_jobs: int = 1_000_000
     owner_runs: int = 100_000
     """Jobs of one owner, and runs of one that have not started; both change with a reload."""
@@ -171,7 +224,17 @@ class Services:
     started_ms: int
     """Wall time at which the daemon became ready, and below the same on the clock that never steps."""
     started_boot_ms: int
+    audit: AuditLog
+    """Cron's lines in the system's log."""
+    tables: Tables | None = None
+    """None: this daemon runs no crontabs."""
+    jobfiles: JobFiles | None = None
+    """None: this daemon reads no files of jobs."""
+    journal: Callable[[], Sequence[Said]] = tuple
+    """The last lines of the daemon's log, oldest first."""
     rooms: Rooms = field(init=False)
+    overviews: Overviews = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rooms", Rooms(self.store, self.clock, self.settings))
+        object.__setattr__(self, "overviews", Overviews(self.store, self.clock))

@@ -6,6 +6,7 @@ import msgspec
 from aiohttp.web_response import StreamResponse
 
 from jobctl.errors import InvalidInput
+from jobctl.filters import TEXT_CHARS_MAX, parse
 from jobctl.model import DeadDraft
 from jobctl.states import FailureClass
 from jobctl_daemon.api.answers import page
@@ -63,15 +64,17 @@ async def _of(call: Call, which: Which | DeadDraft) -> DeadFilter:
     """The filter of a query or a body. Local times are of the job's zone, where there is one job."""
     for field in ("job", "fingerprint", "q", "since", "until"):
         text = getattr(which, field)
-        if text is not None and not (text.strip() and len(text) <= QUERY_CHARS_MAX):
-            raise InvalidInput(f"{field} is empty or over {QUERY_CHARS_MAX} characters", "leave it out", field=field)
+        most = TEXT_CHARS_MAX if field == "q" else QUERY_CHARS_MAX
+        if text is not None and not (text.strip() and len(text) <= most):
+            raise InvalidInput(f"{field} is empty or over {most} characters", "leave it out", field=field)
     job = None if which.job is None else await call.services.store.job(call.caller, call.selected(which.job, "job"))
     zone = job.schedule.timezone if job and job.schedule else None
     return DeadFilter(
         job_id=None if job is None else job.id,
         failure_class=which.failure_class,
         fingerprint=which.fingerprint,
-        q=which.q,
+        q=parse(which.q or ""),
+        now_ms=call.now_ms if which.q else 0,
         since_ms=call.instant(which.since, "since", zone),
         until_ms=call.instant(which.until, "until", zone),
     )

@@ -17,8 +17,8 @@ from jobctl.model import Fact
 from jobctl_daemon.api import backup
 from jobctl_daemon.api.answers import page
 from jobctl_daemon.api.call import Call
-from jobctl_daemon.api.callers import must_operate
 from jobctl_daemon.api.queries import Query
+from jobctl_daemon.api.rights import must_operate, operates
 from jobctl_daemon.decide.adoption import attempt_id
 from jobctl_daemon.execution import log_folders
 from jobctl_daemon.rows import Broken
@@ -56,6 +56,10 @@ async def doctor(call: Call) -> StreamResponse:
     """All findings on one page."""
     wanted = call.query(Wanted)
     services = call.services
+    if not operates(call.caller, services.host.uid):
+        if wanted.deep:
+            must_operate(call.caller, services.host.uid)
+        return page([_engine(*services.store.engine())])  # the daemon's files and copies are nobody else's business
     notes = await services.store.meta()
     findings = [
         _engine(*services.store.engine()),
@@ -64,15 +68,12 @@ async def doctor(call: Call) -> StreamResponse:
         *await asyncio.to_thread(lambda: [*_files(services.places.state_dir), *_kept(services.places.state_dir)]),
     ]
     if wanted.deep:
-        must_operate(call.caller, services.host.uid)
         findings += [*_rules(await services.store.inspect()), *await _claims(call), *await _logs(call)]
     return page(findings)
 
 
 def _engine(name: str, fault: str | None) -> Found:
-    if fault is None:
-        return Found(check="engine", level="ok", text=name)
-    return Found(check="engine", level="note", text=f"{name}: {fault}", hint="nothing has to be done")
+    return Found(check="engine", level="ok", text=name if fault is None else f"{name}: {fault}")
 
 
 # ── backups ──────────────────────────────────────────────
@@ -183,7 +184,8 @@ async def _logs(call: Call) -> list[Found]:
     directory = call.services.logs.directory
     unknown: list[tuple[int, int]] = []
     for folder in await asyncio.to_thread(log_folders.folders, directory):
-        files = [(file.run_id, file.fence) for file in await asyncio.to_thread(log_folders.files, directory, folder)]
+        found = await asyncio.to_thread(log_folders.files, directory, folder)
+        files = sorted({(file.run_id, file.fence) for file in found})  # a log and its times are one
         for at in range(0, len(files), _BATCH):
             unknown += await call.services.store.unknown_logs(files[at : at + _BATCH])
     if not unknown:

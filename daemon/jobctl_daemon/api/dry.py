@@ -47,6 +47,7 @@ def as_job(
         skipping=0,
         error=None,
         source=spec.source,
+        declared=spec.declared,
         created_at=wire.rfc3339(now_ms),
         **definition(spec.schedule, spec.execution, spec.policies, after),
     )

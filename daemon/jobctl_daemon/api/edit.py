@@ -10,25 +10,36 @@ from aiohttp.web_response import StreamResponse
 from jobctl import wire
 from jobctl.errors import Conflict, InvalidInput
 from jobctl.model import Job, JobSpec, ScheduleSpec
-from jobctl.schedule import Schedule
 from jobctl_daemon.api.aim import aim
 from jobctl_daemon.api.answers import answer, answer_job
 from jobctl_daemon.api.call import Call
-from jobctl_daemon.api.definitions import after_shown, checked, circumstances, holder_of, with_upstream
+from jobctl_daemon.api.declared import must_be_made_by_hand
+from jobctl_daemon.api.definitions import (
+    EVERYBODY,
+    after_shown,
+    checked,
+    circumstances,
+    holder_of,
+    with_its_upstream,
+    with_upstream,
+)
 from jobctl_daemon.api.dry import as_edited
 from jobctl_daemon.api.limits import PREVIEWED
 from jobctl_daemon.api.next import begins, foretold
 from jobctl_daemon.api.queries import Query
 from jobctl_daemon.api.queues import pauses_over
+from jobctl_daemon.api.rights import changes_work, must_own_work
 from jobctl_daemon.decide.edit import edit as decided
 from jobctl_daemon.decide.pause import resumption
 from jobctl_daemon.drafts import Checked, Circumstances, changes, checked_edit, merged
-from jobctl_daemon.rows import DueJob, Edit, LedgerRow
-from jobctl_daemon.schedules import schedule_of
+from jobctl_daemon.rows import Caller, DueJob, Edit, LedgerRow
+from jobctl_daemon.schedules import expandable, schedule_of
 from jobctl_daemon.services.resuming import counted_from_its_rows
 
 #: An edit without If-Match is made on what the job is; others may change it between the look and the write.
 _TRIES: Final = 16
+#: Fields that say after which job it comes.
+_NEW_TIMES: Final = frozenset({"schedule", "run_at"})
 _TAGS: Final = re.compile(r'\s*(?:W/)?"[\x21\x23-\x7e]*"\s*(?:,\s*(?:W/)?"[\x21\x23-\x7e]*"\s*)*', re.ASCII)
 
 
@@ -43,6 +54,7 @@ class Planned:
     """An edit that is not made yet, and what it was decided from."""
 
     job: Job
+    owner: Caller
     old: JobSpec
     new: Checked
     cursor: DueJob
@@ -58,6 +70,7 @@ async def edit(call: Call) -> StreamResponse:
     selector = call.selector
     for _ in range(_TRIES):
         job = await call.services.store.job(call.caller, selector)
+        must_be_made_by_hand(job, "edited")
         await _must_match(call, job, wanted)
         planned = await _planned(call, job, patch)
         if how.dry_run:
@@ -72,30 +85,28 @@ async def edit(call: Call) -> StreamResponse:
 
 
 async def _planned(call: Call, job: Job, patch: dict[str, Any]) -> Planned:
-    store, here = call.services.store, circumstances(call)
-    old = await store.spec(call.caller, job.id)
+    store = call.services.store
+    owner, old = await store.owner_of(call.caller, job.id), await store.spec(call.caller, job.id)
+    here = circumstances(call, owner)
     if old.hidden:
         raise Conflict(f"{job.name} is the command of a run and no job", "make a job of it with `jobctl add`")
     draft = await checked(merged, old, patch, here)
-    here = await with_upstream(call, draft.schedule, here)
+    if _NEW_TIMES.isdisjoint(patch):
+        here = await with_its_upstream(call, old.schedule, here)
+    else:
+        here = await with_upstream(call, draft.schedule, here, owner)
     new = await checked(checked_edit, old, patch, here)
+    if changes_work(old.execution, new.spec.execution, old.policies, new.spec.policies):
+        must_own_work(call.caller, owner, new.spec.execution.user)
     cursor = await counted_from_its_rows(store, await store.cursor(call.caller, job.id), here.now_ms)
     asked = await store.left_out(call.caller, job.id, here.now_ms) if cursor.skips_after(here.now_ms) else []
     decision = await checked(_decided, cursor, old, new.spec, job.rev, here.now_ms, asked)
-    return Planned(job, old, new, cursor, decision, here)
+    return Planned(job, owner, old, new, cursor, decision, here)
 
 
 def _decided(cursor: DueJob, old: JobSpec, new: JobSpec, rev: int, now_ms: int, asked: Sequence[LedgerRow]) -> Edit:
-    was, becomes = _expandable(old.schedule), _expandable(new.schedule)
+    was, becomes = expandable(old.schedule), expandable(new.schedule)
     return decided(cursor, old, new, rev, was, becomes, now_ms, asked)
-
-
-def _expandable(spec: ScheduleSpec) -> Schedule | None:
-    """A schedule that this host does not understand any more can still be replaced, or be left alone."""
-    try:
-        return schedule_of(spec)
-    except InvalidInput:
-        return None
 
 
 async def _made(call: Call, planned: Planned) -> Job | None:
@@ -121,7 +132,7 @@ async def _dry(call: Call, planned: Planned) -> dict[str, Any]:
     """The job as it would be, its fires before and after, and what its author should know."""
     old, new = planned.old, planned.new.spec
     named = new.name != old.name or planned.edit.schedule_changed  # one that is done wants its name back
-    if named and await holder_of(call, new.name) not in (None, planned.job.id):
+    if named and await holder_of(call, new.name, planned.owner) not in (None, planned.job.id):
         raise Conflict(f"there is a job {new.name} already", "choose another name", details={"field": "name"})
     await _must_not_come_after_itself(call, planned)
     begin_ms = begins(planned.cursor, planned.here.now_ms)
@@ -149,7 +160,7 @@ async def _dry(call: Call, planned: Planned) -> dict[str, Any]:
 def _next_ms(planned: Planned) -> int | None:
     """Where the cursor would wait if nothing held the job."""
     cursor, now_ms = planned.cursor, planned.here.now_ms
-    schedule = _expandable(planned.new.spec.schedule)
+    schedule = expandable(planned.new.spec.schedule)
     if schedule is None:
         return None
     if planned.edit.schedule_changed:
@@ -165,7 +176,7 @@ async def _must_not_come_after_itself(call: Call, planned: Planned) -> None:
     while upstream is not None:
         if upstream == planned.job.id:
             raise Conflict("the job would come after itself", "no chain of --after may lead back to its beginning")
-        upstream = (await call.services.store.spec(call.caller, upstream)).schedule.after_job
+        upstream = (await call.services.store.spec(EVERYBODY, upstream)).schedule.after_job
 
 
 def _upstream_names(planned: Planned) -> dict[int, str]:

@@ -1,5 +1,6 @@
 """GET /v1/events: what happens, as server-sent events (WHATWG HTML, 9.2)."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated, Final
 
@@ -59,21 +60,44 @@ async def _send(call: Call, response: StreamResponse, wanted: Wanted, position: 
     feed, kinds = call.feed, frozenset(listed(wanted.kind))
     if await feed.lost(position):
         position = await _send_reset(feed, response, position)
+    silence = Silence()
     while call.request.transport is not None:
-        frames = await feed.after(position, call.caller)
-        if frames:
-            position = frames[-1].id
-            data = b"".join(frame.data for frame in frames if not kinds or _is_of(frame.kind, kinds))
-            if data:
-                await response.write(data)
+        batch = await feed.after(position, await call.again())
+        data = b"".join(frame.data for frame in batch.frames if not kinds or _is_of(frame.kind, kinds))
+        if data:
+            await response.write(data)
+            silence.begins()
+        if batch.frames:
+            position = batch.reached
         elif position < feed.newest and await feed.lost(position):
             position = await _send_reset(feed, response, position)
-        elif position < feed.newest:
-            position = feed.newest  # the rest is not for this caller
+            silence.begins()
+        elif position < batch.reached:
+            position = batch.reached  # the rest is not for this caller
         elif not wanted.follow or feed.closing:
             return
-        elif not await feed.news(position, HEARTBEAT_S) and not feed.closing:
+        else:
+            await feed.news(position, silence.left_s)
+        if silence.left_s <= 0 and not feed.closing:
             await response.write(b":\n\n")
+            silence.begins()
+
+
+class Silence:
+    """Since when a reader has got nothing: what happens to others neither breaks it nor makes it longer."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.begins()
+
+    def begins(self) -> None:
+        """Something has been sent."""
+        self._since_s = self._loop.time()
+
+    @property
+    def left_s(self) -> float:
+        """Until the reader is due a sign of life."""
+        return max(0.0, HEARTBEAT_S - (self._loop.time() - self._since_s))
 
 
 async def _send_reset(feed: Feed, response: StreamResponse, position: int) -> int:

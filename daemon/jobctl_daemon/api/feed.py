@@ -14,11 +14,13 @@ import structlog
 
 from jobctl import wire
 from jobctl.model import Event
-from jobctl_daemon.rows import Caller
+from jobctl_daemon.rows import Caller, Owned
 from jobctl_daemon.store import Store
 
 _TAIL_MAX: Final = 4096
 PAGE: Final = 500
+#: From then on an account has another number.
+RENAMED: Final = "owner.renamed"
 
 
 class Frame(NamedTuple):
@@ -27,11 +29,20 @@ class Frame(NamedTuple):
     id: int
     kind: str
     data: bytes
+    owner_id: int
 
 
-def frame_of(event: Event) -> Frame:
+class Batch(NamedTuple):
+    """What follows an event, for one reader; `reached`: nothing up to there is left for him."""
+
+    frames: Sequence[Frame]
+    reached: int
+
+
+def frame_of(event: Owned) -> Frame:
     """The event as a message of a stream (WHATWG HTML, 9.2): JSON has no line ends, so one data line is enough."""
-    return Frame(event.id, event.kind, message(event.kind, wire.encode(event), event.id))
+    shown = Event(id=event.id, at=event.at, kind=event.kind, job_id=event.job_id, run_id=event.run_id, data=event.data)
+    return Frame(event.id, event.kind, message(event.kind, wire.encode(shown), event.id), event.owner_id)
 
 
 def message(kind: str, data: bytes, event_id: int) -> bytes:
@@ -51,6 +62,8 @@ class Feed:
         """The tail has every event with a greater number."""
         self._bell: asyncio.Future[None] | None = None
         self._runs: dict[int, set[asyncio.Future[None]]] = {}
+        self._owners: dict[tuple[int, str], int] = {}
+        """The numbers of readers who own something."""
         self.newest = 0
         self.closing = False
 
@@ -80,14 +93,31 @@ class Feed:
             if self._readers == 0:
                 self._tail = []
 
-    async def after(self, event_id: int, caller: Caller) -> list[Frame]:
-        """Up to `PAGE` events that follow `event_id`: from memory, or from the store for who is behind."""
-        if event_id >= self.newest:
-            return []
+    async def after(self, event_id: int, caller: Caller) -> Batch:
+        """Of the events that follow `event_id` those that the caller may see: from memory, or from the store for who is
+        behind; of `PAGE` at a time."""
+        newest = self.newest
+        if event_id >= newest:
+            return Batch((), event_id)
         if event_id >= self._tail_after and self._readers:
             first = bisect_right(self._tail, event_id, key=lambda frame: frame.id)
-            return self._tail[first : first + PAGE]
-        return [frame_of(event) for event in await self._store.events(event_id, PAGE, caller)]
+            some = self._tail[first : first + PAGE]
+            return Batch(await self._of(caller, some), some[-1].id if some else newest)
+        frames = [frame_of(event) for event in await self._store.events(event_id, PAGE, caller)]
+        if len(frames) == PAGE:
+            newest = frames[-1].id
+        return Batch(frames, max(newest, frames[-1].id) if frames else newest)
+
+    async def _of(self, caller: Caller, frames: Sequence[Frame]) -> Sequence[Frame]:
+        if caller.all_owners or not frames:
+            return frames
+        who = (caller.uid, caller.name)
+        number = self._owners.get(who)
+        if number is None:
+            number = await self._store.owner_id(caller)
+            if number is not None and number > 0:
+                self._owners[who] = number
+        return [frame for frame in frames if frame.owner_id == number]
 
     async def lost(self, event_id: int) -> bool:
         """Whether events after `event_id` are no longer kept, or it is of another database's counting."""
@@ -114,9 +144,11 @@ class Feed:
         finally:
             watch.end()
 
-    def _heard(self, events: Sequence[Event]) -> None:
+    def _heard(self, events: Sequence[Owned]) -> None:
         if not events:
             return
+        if any(event.kind == RENAMED for event in events):
+            self._owners.clear()
         self.newest = max(self.newest, events[-1].id)
         self._beat(self._keep(events) if self._readers else None)
         if self._runs:
@@ -125,7 +157,7 @@ class Feed:
                     self._ring_run(event.run_id)
         self._ring()
 
-    def _keep(self, events: Sequence[Event]) -> str | None:
+    def _keep(self, events: Sequence[Owned]) -> str | None:
         """What cannot be kept is read from the store, by each reader for itself."""
         try:
             self._tail += list(map(frame_of, events))

@@ -6,6 +6,8 @@ from jobctl.errors import Unavailable
 from jobctl_daemon.api.answers import answer
 from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.queries import NoQuery
+from jobctl_daemon.api.rights import operates
+from jobctl_daemon.api.status import TROUBLE
 
 _OK = {"status": "ok"}
 
@@ -22,6 +24,8 @@ async def ready(call: Call) -> StreamResponse:
     health = call.services.health
     report = health.snapshot()
     reason = "the daemon is stopping" if report.stopping else report.unready or await health.tried()
+    if reason is not None and not operates(call.caller, call.services.host.uid):
+        reason = TROUBLE
     if reason is not None:
         raise Unavailable(reason, "see `jobctl status`", details={"why": reason})
     return answer(_OK)

@@ -22,7 +22,16 @@ SWEEP_S: Final = 5.0
 WAIT_S_MAX: Final = 60.0
 PAGE_DEFAULT: Final = 100
 PAGE_MAX: Final = 1000
+#: Rows of a window, and how far down it may begin.
+WINDOW_MAX: Final = 500
+OFFSET_MAX: Final = 1 << 40
 PREVIEW_MAX: Final = 1000
+#: Runs whose durations are told.
+DURATIONS_MAX: Final = 500
+#: Of a look at what is coming: hours, cells of a lane, and lanes of a page.
+UPCOMING_HOURS_MAX: Final = 192
+UPCOMING_CELLS_MAX: Final = 240
+UPCOMING_PAGE_MAX: Final = 500
 #: Fires that a dry run shows.
 PREVIEWED: Final = 3
 IMPORT_MAX: Final = 10_000

@@ -22,6 +22,8 @@ POLL_S: Final = 0.15
 #: A log that is suddenly shorter was truncated by its command, or has ended and was compacted: its end tells, soon.
 _SETTLE_S: Final = 1.0
 _QUIET_S: Final = 15.0
+#: A reader is asked so often whether it still may.
+_AUTHORITY_MS: Final = 1_000
 
 
 class Wanted(Query, frozen=True):
@@ -51,7 +53,7 @@ async def log(call: Call) -> StreamResponse:
 async def _attempt(call: Call, watch: RunWatch, wanted: Wanted) -> Attempt:
     """The attempt that is meant: the last one unless a number is given. A follower waits for one to begin."""
     while True:
-        attempts = await call.services.store.attempts(call.caller, call.run_id)
+        attempts = await call.services.store.attempts(await call.again(), call.run_id)
         chosen = [attempt for attempt in attempts if wanted.attempt in (None, attempt.attempt)]
         if chosen:
             return chosen[-1]
@@ -87,6 +89,7 @@ class Reading:
         self._reader: LogReader | None = None
         self._left = wanted.limit
         self._position = 0
+        self._asked_ms = call.services.clock.boot_ms()
 
     @property
     def _over(self) -> bool:
@@ -131,6 +134,7 @@ class Reading:
     async def send(self, response: StreamResponse) -> None:
         """All there is; with `follow` also what comes. Ends early when the command has truncated its log."""
         while self._left > 0 and self._call.request.transport is not None:
+            await self._may_still()
             over = self._over  # known before the look, so that the look has seen the last byte
             chunk = await self._read()
             if chunk.data:
@@ -139,6 +143,16 @@ class Reading:
                 return
             else:
                 await self._wait(POLL_S)
+
+    async def _may_still(self) -> None:
+        """Now and then: a right that was taken away ends what it began. Raises what a new request would be told."""
+        boot_ms = self._call.services.clock.boot_ms()
+        if boot_ms - self._asked_ms >= _AUTHORITY_MS:
+            self._asked_ms = boot_ms
+            caller = await self._call.again()
+            if caller != self._call.caller:
+                await self._call.services.store.run(caller, self._attempt.run_id)
+                self._call.caller = caller
 
     async def _pass_on(self, response: StreamResponse, chunk: Chunk) -> None:
         if chunk.dropped is not None:

@@ -2,6 +2,7 @@
 
 from aiohttp.web_response import StreamResponse
 
+from jobctl.filters import parse
 from jobctl_daemon.api.answers import page
 from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.queries import Paged, listed
@@ -17,6 +18,7 @@ class Which(Paged, frozen=True):
     q: str | None = None
     tag: str | None = None
     source: str | None = None
+    declared: str | None = None
     done: bool = False
 
 
@@ -27,9 +29,11 @@ async def ls(call: Call) -> StreamResponse:
         states=listed(which.state),
         queue=which.queue,
         owner=which.owner,
-        q=which.q,
+        q=parse(which.q or ""),
+        now_ms=call.now_ms,
         tag=which.tag,
         source=which.source,
+        declared=which.declared,
         done=which.done,
         limit=which.limit,
         cursor=which.cursor,

@@ -6,9 +6,9 @@ from jobctl.errors import InvalidInput
 from jobctl.model import Job, PauseDraft, Queue
 from jobctl_daemon.api.answers import answer
 from jobctl_daemon.api.call import Call
-from jobctl_daemon.api.callers import must_operate
 from jobctl_daemon.api.queries import NoQuery
 from jobctl_daemon.api.queues import DAEMON, queue_named
+from jobctl_daemon.api.rights import must_operate
 from jobctl_daemon.api.values import checked_why
 from jobctl_daemon.rows import Pause
 

@@ -9,9 +9,9 @@ from jobctl.errors import InvalidInput
 from jobctl.model import Queue, QueueDraft
 from jobctl_daemon.api.answers import answer, page
 from jobctl_daemon.api.call import Call
-from jobctl_daemon.api.callers import must_operate
 from jobctl_daemon.api.limits import CONCURRENCY_MAX
 from jobctl_daemon.api.queries import NoQuery
+from jobctl_daemon.api.rights import must_operate, operates
 from jobctl_daemon.rows import Counts
 
 #: The name under which the daemon as a whole is paused.
@@ -19,9 +19,10 @@ DAEMON: Final = ""
 
 
 async def queues(call: Call) -> StreamResponse:
-    """Those that somebody set, and those that jobs of the caller are in; by name, on one page."""
+    """Those that jobs of the caller are in, and for who operates the daemon those that somebody set; on one page."""
     call.query(NoQuery)
-    return page(await call.services.store.queues(call.caller))
+    known = operates(call.caller, call.services.host.uid)
+    return page(await call.services.store.queues(call.caller, known=known))
 
 
 async def put(call: Call) -> StreamResponse:
@@ -46,8 +47,7 @@ async def queue_named(call: Call, name: str) -> Queue:
     if name == DAEMON:
         counts = await store.counts(call.caller, call.now_ms)
         return daemon_as_queue(await store.daemon_pause(), counts, call.services.settings.slots)
-    known = await store.queues(call.caller)
-    return next((queue for queue in known if queue.name == name), _untouched(name))
+    return await store.queue(call.caller, name) or _untouched(name)
 
 
 async def pauses_over(call: Call, queue: str) -> dict[str, Queue]:

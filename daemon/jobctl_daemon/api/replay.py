@@ -3,6 +3,8 @@
 import msgspec
 from aiohttp.web_response import StreamResponse
 
+from jobctl.drafts.values import milliseconds
+from jobctl.drafts.work import checked_work
 from jobctl.errors import InvalidInput
 from jobctl.model import EditedWork, Execution, JobDraft, ReplayDraft, Target
 from jobctl_daemon.api.answers import answer
@@ -11,9 +13,8 @@ from jobctl_daemon.api.dead import meant
 from jobctl_daemon.api.definitions import checked, circumstances
 from jobctl_daemon.api.limits import PACE_S_MAX
 from jobctl_daemon.api.queries import NoQuery
+from jobctl_daemon.api.rights import must_own_work
 from jobctl_daemon.drafts import Circumstances
-from jobctl_daemon.drafts.values import milliseconds
-from jobctl_daemon.drafts.work import checked_work
 from jobctl_daemon.rows import DeadFilter, Replay
 
 
@@ -44,11 +45,9 @@ async def _edited(call: Call, edit: EditedWork, wanted: DeadFilter, *, current: 
     if wanted.ids is None or len(wanted.ids) != 1:
         raise InvalidInput("an edit is of one dead letter", "give its id in ids, and no other", field="edit")
     store, (run_id,) = call.services.store, wanted.ids
-    if current:
-        job_id = (await store.run(call.caller, run_id)).job_id
-        work = (await store.spec(call.caller, job_id)).execution
-    else:
-        work = await store.work(call.caller, run_id)
+    job_id = (await store.run(call.caller, run_id)).job_id
+    work = (await store.spec(call.caller, job_id)).execution if current else await store.work(call.caller, run_id)
+    must_own_work(call.caller, await store.owner_of(call.caller, job_id), work.user)
     try:
         return await checked(_changed, work, edit, circumstances(call))
     except InvalidInput as error:

@@ -10,9 +10,9 @@ from jobctl.model import Job, ResumeDraft
 from jobctl_daemon.api.aim import aim
 from jobctl_daemon.api.answers import answer
 from jobctl_daemon.api.call import Call
-from jobctl_daemon.api.callers import must_operate
 from jobctl_daemon.api.queries import NoQuery
 from jobctl_daemon.api.queues import DAEMON, queue_named
+from jobctl_daemon.api.rights import must_operate
 
 
 async def job(call: Call) -> StreamResponse:

@@ -9,6 +9,7 @@ from jobctl.states import RunState
 from jobctl_daemon.api.answers import nothing
 from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.cancel import stop_run
+from jobctl_daemon.api.declared import must_be_made_by_hand
 from jobctl_daemon.api.limits import PAGE_MAX
 from jobctl_daemon.api.queries import Query
 from jobctl_daemon.rows import RunFilter
@@ -25,6 +26,7 @@ async def rm(call: Call) -> StreamResponse:
     store = call.services.store
     what = call.query(What)
     job = await store.job(call.caller, call.selector)
+    must_be_made_by_hand(job, "removed")
     await store.delete_job(call.caller, job.id, call.now_ms)
     if what.runs == "cancel":
         await _stop_running(call, job.id, int(job.grace * 1000))

@@ -46,7 +46,7 @@ class Rooms:
         self._store = store
         self._clock = clock
         self._limits = limits
-        self._rooms: defaultdict[tuple[str, int], _Room] = defaultdict(_Room)
+        self._rooms: defaultdict[tuple[str, int, str], _Room] = defaultdict(_Room)
 
     async def for_jobs(self, caller: Caller, request: Request | None, count: int = 1) -> None:
         """`Conflict` when so many jobs more are too many. A request that was carried out before has its answer."""
@@ -66,7 +66,7 @@ class Rooms:
             )
 
     async def _take(self, caller: Caller, kind: str, count: int, most: int) -> bool:
-        room = self._rooms[kind, caller.uid]
+        room = self._rooms[kind, caller.uid, caller.name]
         async with room.lock:
             if most != room.most:
                 room.most, room.left, room.full_ms = most, 0, None

@@ -3,6 +3,7 @@
 import msgspec
 from aiohttp.web_response import StreamResponse
 
+from jobctl.filters import parse
 from jobctl.states import RunState
 from jobctl_daemon.api import halted
 from jobctl_daemon.api.answers import page
@@ -17,19 +18,19 @@ class OfJob(Paged, frozen=True):
     state: str | None = None
     before: str | None = None
     since: str | None = None
+    q: str | None = None
 
 
 class Which(OfJob, frozen=True):
     """Runs of all jobs."""
 
     owner: str | None = None
-    q: str | None = None
 
 
 async def runs(call: Call) -> StreamResponse:
     """Runs of all jobs that match."""
     which = call.query(Which)
-    return await _page(call, which, RunFilter(owner=which.owner, q=which.q), None)
+    return await _page(call, which, RunFilter(owner=which.owner), None)
 
 
 async def of_job(call: Call) -> StreamResponse:
@@ -42,6 +43,8 @@ async def of_job(call: Call) -> StreamResponse:
 async def _page(call: Call, which: OfJob, of: RunFilter, timezone: str | None) -> StreamResponse:
     wanted = msgspec.structs.replace(
         of,
+        q=parse(which.q or ""),
+        now_ms=call.now_ms,
         states=words(which.state, RunState, "state"),
         before_ms=call.instant(which.before, "before", timezone),
         since_ms=call.instant(which.since, "since", timezone),

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Callable
 from functools import partial
 
 from aiohttp.abc import AbstractStreamWriter
@@ -12,7 +13,8 @@ from aiohttp.web_request import BaseRequest
 from aiohttp.web_server import Server as HttpServer
 
 from jobctl_daemon.api.accept import Acceptor
-from jobctl_daemon.api.callers import Callers
+from jobctl_daemon.api.admission import Lists
+from jobctl_daemon.api.callers import Callers, Everybody, OneUser
 from jobctl_daemon.api.connection import Connection
 from jobctl_daemon.api.context import Services
 from jobctl_daemon.api.desk import Desk
@@ -20,6 +22,7 @@ from jobctl_daemon.api.door import Door
 from jobctl_daemon.api.feed import Feed
 from jobctl_daemon.api.limits import BODY_BYTES_MAX
 from jobctl_daemon.api.listen import listen, remove
+from jobctl_daemon.api.people import People
 
 
 class _Connections(HttpServer):
@@ -43,21 +46,33 @@ class _Connections(HttpServer):
         return BaseRequest(message, payload, protocol, writer, task, self._loop, client_max_size=BODY_BYTES_MAX)
 
 
+def callers_of(services: Services) -> Callers:
+    """A daemon of root's serves everybody, wherever its files are; any other its own user."""
+    host, settings = services.host, services.settings
+    if host.uid != 0:
+        return OneUser(host.uid, host.user)
+    etc = os.path.join(settings.host_root, "etc")
+    places = ((services.places.config_dir, "allow", "deny"), (etc, "cron.allow", "cron.deny"))
+    lists = Lists([(os.path.join(folder, allow), os.path.join(folder, deny)) for folder, allow, deny in places])
+    return Everybody(host.user, People(services.clock, lambda: settings.admin_group), lists)
+
+
 class Server:
     """The API on the daemon's Unix socket. `start` once, `stop` once."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, callers: Callable[[Services], Callers] = callers_of) -> None:
         self._services = services
+        self._callers_of = callers
         self._listening: Acceptor | None = None
         self._inode = 0
 
     async def start(self) -> None:
         """Binds, and answers from here on. Raises `InvalidInput` or `Unavailable` when the socket cannot be had."""
         services = self._services
-        callers = Callers(services.host.uid, services.host.user)
+        callers = self._callers_of(services)
         self._feed = Feed(services.store, partial(services.health.beat, "events"))
         await self._feed.open()
-        self.door = Door(callers, services.settings.connections, services.settings.strangers)
+        self.door = Door(callers, services.settings.connections, services.settings.of_one_user)
         loop = asyncio.get_running_loop()
         self._http = _Connections(Desk(services, self._feed, callers), self.door, loop)
         channel = listen(services.places)

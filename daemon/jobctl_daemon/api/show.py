@@ -40,7 +40,7 @@ async def _ended(call: Call, wait_s: float) -> Run:
     until_ms = call.services.clock.boot_ms() + int(wait_s * 1000)
     with call.feed.run(call.run_id) as watch:
         while True:
-            run = await call.services.store.run(call.caller, call.run_id)
+            run = await call.services.store.run(await call.again(), call.run_id)
             left_s = max(0, until_ms - call.services.clock.boot_ms()) / 1000
             if run.state in ENDED or call.feed.closing or not await watch.news(left_s):
                 return run

@@ -1,6 +1,7 @@
 """GET /v1/status: the daemon on one page."""
 
 import asyncio
+import dataclasses
 import os
 from typing import Any, Final
 
@@ -12,13 +13,20 @@ from jobctl.errors import Unavailable
 from jobctl.model import Queue
 from jobctl_daemon.api.answers import answer
 from jobctl_daemon.api.call import Call
-from jobctl_daemon.api.context import ClockReport, Services
+from jobctl_daemon.api.context import ClockReport, HealthReport, Lag, Services
 from jobctl_daemon.api.queries import NoQuery
 from jobctl_daemon.api.queues import daemon_as_queue
+from jobctl_daemon.api.rights import ROOT, operates
+from jobctl_daemon.files import FileState, Problem
 from jobctl_daemon.rows import Caller, Counts
 
 #: Who asks how the daemon is wants to hear it also when its store hangs.
 _STORE_S: Final = 2.0
+_NO_LAG: Final = Lag(count=0, p50_ms=None, p99_ms=None, max_ms=None)
+#: The installer's words: see arrange_return in install.sh.
+_BY_CRON: Final = "cron starts it"
+#: What somebody who does not operate the daemon hears of what is wrong with it: the words may name others' jobs.
+TROUBLE: Final = "the daemon is in trouble; its administrators see what it is: jobctl status, as root"
 
 
 async def status(call: Call) -> StreamResponse:
@@ -28,9 +36,36 @@ async def status(call: Call) -> StreamResponse:
     await call.services.execution.look()
     counts, pause = await _counted(call.services, call.caller, now_ms)
     paused = daemon_as_queue(pause, counts, call.services.settings.slots) if pause else None
-    return answer(
-        {**_daemon(call.services, now_ms), **_work(counts, now_ms), "paused": paused, **_health(call.services)}
-    )
+    shown = {
+        **_daemon(call.services, now_ms),
+        "caller": _who(call),
+        **_work(counts, now_ms),
+        "paused": paused,
+        **_health(call.services, call.caller),
+    }
+    return answer(shown if operates(call.caller, call.services.host.uid) else {**shown, **_for_others(shown)})
+
+
+def _who(call: Call) -> dict[str, Any]:
+    """As whom the caller is served, and what the numbers are of."""
+    caller = call.caller
+    role = "root" if caller.uid == ROOT else "admin" if caller.all_owners else "user"
+    return {"uid": caller.uid, "name": caller.name, "role": role}
+
+
+def _for_others(shown: dict[str, Any]) -> dict[str, Any]:
+    """What is said in place of all that tells of others: how much is done here, by which processes, and what fails."""
+    return {
+        "runner_pid": None,
+        "runners": [],
+        "standbys": [],
+        "services": {},
+        "database_bytes": None,
+        "start_lag": _NO_LAG,
+        "loop_lag": _NO_LAG,
+        "syslog": None,
+        "warnings": [TROUBLE] if shown["warnings"] else [],
+    }
 
 
 async def _counted(services: Services, caller: Caller, now_ms: int) -> tuple[Counts, Queue | None]:
@@ -88,8 +123,9 @@ def _work(counts: Counts, now_ms: int) -> dict[str, Any]:
     }
 
 
-def _health(services: Services) -> dict[str, Any]:
+def _health(services: Services, caller: Caller) -> dict[str, Any]:
     report = services.health.snapshot()
+    returns, why = _returns(services, report)
     return {
         "state": "stopping" if report.stopping else "running",
         "start_lag": report.start_lag,
@@ -97,10 +133,41 @@ def _health(services: Services) -> dict[str, Any]:
         "standbys": report.standbys,
         "services": report.services,
         "warnings": report.warnings,
-        "returns_after_reboot": report.returns_after_reboot,
-        "returns_after_reboot_why": report.returns_after_reboot_why,
+        "returns_after_reboot": returns,
+        "returns_after_reboot_why": why,
         "clock": _clock(report.clock),
+        "tables": [shown_file(state) for state in report.tables if caller.all_owners or state.owner_uid == caller.uid],
+        "syslog": _syslog(services),
     }
+
+
+def _returns(services: Services, report: HealthReport) -> tuple[bool, str]:
+    """What the installer arranged; but cron starts nobody once the daemon has taken its place."""
+    live = services.places.system and services.tables is not None and services.tables.live
+    if live and report.returns_after_reboot_why.startswith(_BY_CRON):
+        return False, "cron was to start it, and it has taken cron's place: run ./install.sh where init or systemd runs"
+    return report.returns_after_reboot, report.returns_after_reboot_why
+
+
+def _syslog(services: Services) -> dict[str, Any] | None:
+    written = services.audit.written()
+    return None if written is None else dataclasses.asdict(written)
+
+
+def shown_file(state: FileState) -> dict[str, Any]:
+    """A file that declares jobs, as status and the list of crontabs show it."""
+    return {
+        "path": state.path,
+        "kind": state.kind,
+        "jobs": state.jobs,
+        "loaded_at": _at(state.loaded_ms),
+        "problems": [shown_problem(one) for one in state.problems],
+    }
+
+
+def shown_problem(problem: Problem) -> dict[str, Any]:
+    """What of a file was refused, and why."""
+    return {"line": problem.line, "column": problem.column, "text": problem.text, "reason": problem.reason}
 
 
 def _clock(report: ClockReport) -> dict[str, Any]:

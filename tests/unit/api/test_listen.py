@@ -1,15 +1,20 @@
 """The listening socket's folder, name and rights."""
 
+import contextlib
 import os
 import socket
 import stat
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from jobctl.errors import InvalidInput, Unavailable
+from jobctl.errors import Conflict, InvalidInput, Unavailable
 from jobctl.paths import Places
 from jobctl_daemon.api.listen import listen, remove
+from kit.accounts import Account, accounts, needs_root, public_folder
 
 
 def places(folder: Path, *, system: bool = False, link: Path | None = None) -> Places:
@@ -44,6 +49,60 @@ def test_a_stale_socket_is_replaced_and_anything_else_is_left(tmp_path: Path) ->
     with pytest.raises(InvalidInput):
         listen(where)
     assert Path(where.socket).read_text() == "precious"
+
+
+@pytest.mark.case("F103")
+@pytest.mark.parametrize("kind", ["file", "folder", "link to a file", "link to a socket", "fifo"])
+def test_what_is_no_socket_is_named_and_never_removed(tmp_path: Path, kind: str) -> None:
+    where = places(tmp_path)
+    path = Path(where.socket)
+    path.parent.mkdir(mode=0o700)
+    (tmp_path / "precious").write_text("precious")
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(tmp_path / "other"))
+        match kind:
+            case "file":
+                path.write_text("precious")
+            case "folder":
+                path.mkdir()
+            case "fifo":
+                os.mkfifo(path)
+            case _:
+                path.symlink_to(tmp_path / ("precious" if kind.endswith("file") else "other"))
+        before = os.lstat(path)
+        with pytest.raises(InvalidInput, match="no socket"):
+            listen(where)
+    assert os.lstat(path) == before
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
+@pytest.mark.case("F103")
+@pytest.mark.parametrize("full", [False, True])
+def test_a_socket_at_which_somebody_listens_is_left_alone(tmp_path: Path, full: bool) -> None:
+    where = places(tmp_path)
+    Path(where.socket).parent.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as other, socket.socket(socket.AF_UNIX) as client:
+        other.bind(where.socket)
+        other.listen(0)
+        if full:  # so many wait that the next one is told to come again
+            client.connect(where.socket)
+        with pytest.raises(Conflict, match="listens at"):
+            listen(where)
+        assert other.getsockname() == where.socket
+        assert os.path.exists(where.socket)
+
+
+def test_a_named_folder_stays_as_it_is_and_must_be_closed_to_others(tmp_path: Path) -> None:
+    named = places(tmp_path)._replace(socket_named=True)
+    folder = tmp_path / "run"
+    folder.mkdir(mode=0o750)
+    folder.chmod(0o750)
+    with listen(named):
+        assert mode(str(folder)) == 0o750
+    folder.chmod(0o1777)
+    with pytest.raises(InvalidInput, match="1777"):
+        listen(named)
+    assert mode(str(folder)) == 0o1777
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
@@ -107,3 +166,58 @@ def test_a_folder_that_cannot_be_made_says_why(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("a file")
     with pytest.raises(Unavailable, match="exists"):
         listen(places(tmp_path))
+
+
+#: Somebody who tries to get in all the time: what came of it, each outcome once, when its standard input ends.
+KNOCKING = """
+import errno, select, socket, sys
+seen, tries = set(), 0
+while not select.select([sys.stdin], [], [], 0)[0]:
+    with socket.socket(socket.AF_UNIX) as client:
+        seen.add(errno.errorcode.get(client.connect_ex(sys.argv[1]), "connected"))
+    if not tries:
+        print("knocking", flush=True)
+    tries += 1
+print(*sorted(seen), flush=True)
+"""
+
+
+@needs_root
+@pytest.mark.case("F106")
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+@pytest.mark.parametrize(
+    ("system", "possible"), [(False, {"ENOENT", "EACCES"}), (True, {"ENOENT", "ECONNREFUSED", "connected"})]
+)
+def test_nobody_gets_in_at_any_moment_of_many_starts_who_should_not(
+    system: bool, possible: set[str], umask: int
+) -> None:
+    """A user's socket lets nobody else in; the system's is open from its first moment and turns nobody away."""
+    before = os.umask(umask)
+    try:
+        with public_folder() as folder, accounts() as host:
+            where = places(folder, system=system)
+            with knocking(host.user(), where.socket) as seen:
+                for _ in range(100):
+                    with listen(where):
+                        assert mode(where.socket) == (0o666 if system else 0o600)
+                    os.unlink(where.socket)
+                    os.rmdir(os.path.dirname(where.socket))  # the next start makes it again
+            assert seen <= possible
+    finally:
+        os.umask(before)
+
+
+@contextlib.contextmanager
+def knocking(who: Account, path: str) -> Iterator[set[str]]:
+    """While it lasts somebody tries to connect; what came of it is in the set afterwards."""
+    command = who.command([sys.executable, "-I", "-S", "-c", KNOCKING, path])
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        seen: set[str] = set()
+        try:
+            assert process.stdout.readline() == "knocking\n"
+            yield seen
+        finally:
+            process.stdin.close()
+            seen.update(process.stdout.read().split())

@@ -28,7 +28,8 @@ def test_a_path_finds_its_route(route: object) -> None:
     methods, params = find(route.path.replace("{}", "x%2Fy"))
     assert methods is not None
     assert methods[route.method] is route
-    assert params == ["x%2Fy"] * route.path.count("{}") or route.path == "/v1/jobs/import"
+    own = ("/v1/jobs/import", "/v1/jobs/window", "/v1/runs/window")
+    assert params == ["x%2Fy"] * route.path.count("{}") or route.path in own
 
 
 def test_a_job_that_is_called_import_is_reached_too() -> None:
@@ -44,6 +45,21 @@ def test_a_job_that_is_called_import_is_reached_too() -> None:
     pause, params = find("/v1/jobs/import/pause")
     assert pause is not None
     assert params == ["import"]
+
+
+def test_a_job_that_is_called_window_is_reached_by_other_bytes() -> None:
+    methods, params = find("/v1/jobs/%77indow")
+    assert methods is not None
+    assert (methods["GET"].path, params) == ("/v1/jobs/{}", ["%77indow"])
+    for method, path in (
+        ("PATCH", "/v1/jobs/window"),
+        ("POST", "/v1/jobs/window/pause"),
+        ("GET", "/v1/jobs/window/runs"),
+    ):
+        methods, params = find(path)
+        assert methods is not None
+        assert method in methods
+        assert params == ["window"]
 
 
 @pytest.mark.parametrize(

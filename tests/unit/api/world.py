@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from jobctl.client.http1 import Reader
+from jobctl.errors import Forbidden
 from jobctl.model import Execution as Work
 from jobctl.model import JobSpec, Policies, ScheduleSpec
 from jobctl.paths import Places
 from jobctl.states import FailureClass, RunState
+from jobctl_daemon.api.callers import Peer, Welcome
 from jobctl_daemon.api.context import ClockReport, HealthReport, HostFacts, Lag, Services, Settings, StopMode
 from jobctl_daemon.api.server import Server
+from jobctl_daemon.auditlog import AuditLog
 from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.rows import Admission, Caller, Claim, Finish
 from jobctl_daemon.store.sqlite import SqliteStore
@@ -44,6 +47,22 @@ class Stops:
 
     def runners(self) -> list[Json]:
         return [{"instance": "1", "pid": 7, "version": "0", "running": 0, "kill_by": "group", "draining": False}]
+
+
+@dataclass
+class Chosen:
+    """Whoever connects is who the test says; None: nobody that is served."""
+
+    caller_now: Caller | None
+    rank: Welcome = Welcome.OWN
+
+    def welcome(self, uid: int | None) -> Welcome:
+        return self.rank
+
+    async def caller(self, peer: Peer | None) -> Caller:
+        if self.caller_now is None:
+            raise Forbidden("this daemon does not serve you", "start your own daemon: `jobctl daemon start`")
+        return self.caller_now
 
 
 @dataclass
@@ -95,21 +114,23 @@ class Answer:
 class World:
     """The parts, and ways to ask the server."""
 
-    def __init__(self, folder: Path, **settings: int) -> None:
+    def __init__(self, folder: Path, *, system: bool = False, real: bool = False, **settings: Any) -> None:
+        """`real`: who calls is what the kernel says; else whom `who` names."""
         self.clock = ManualClock(NOW_MS)
         self.store = SqliteStore(folder / "jobctl.db")
         self.logs = LogFiles(str(folder / "runs"))
         self.execution = Stops()
         self.health = Fine()
-        self.places = Places(str(folder), str(folder), str(folder / "run" / "jobd.sock"), None, system=False)
+        self.places = Places(str(folder), str(folder), str(folder / "run" / "jobd.sock"), None, system=system)
         self.stopped = 0
         self.changes = 0
         self._open: list[asyncio.StreamWriter] = []
         self.services = self._services(settings)
         self.owner = Caller(uid=os.getuid(), name="me")
-        self.server = Server(self.services)
+        self.who = Chosen(self.owner)
+        self.server = Server(self.services) if real else Server(self.services, lambda _: self.who)
 
-    def _services(self, settings: dict[str, int]) -> Services:
+    def _services(self, settings: Json) -> Services:
         return Services(
             store=self.store,
             clock=self.clock,
@@ -125,6 +146,7 @@ class World:
             pid=os.getpid(),
             started_ms=NOW_MS - 5000,
             started_boot_ms=self.clock.boot_ms() - 5000,
+            audit=AuditLog(self.clock, path=None),
         )
 
     def _stop(self) -> None:
@@ -257,9 +279,9 @@ def parsed(data: bytes) -> Answer:
 
 
 @asynccontextmanager
-async def world(folder: Path, **settings: int) -> AsyncIterator[World]:
+async def world(folder: Path, *, system: bool = False, real: bool = False, **settings: Any) -> AsyncIterator[World]:
     """A world whose server answers."""
-    made = World(folder, **settings)
+    made = World(folder, system=system, real=real, **settings)
     await made.store.open()
     assert await made.store.take_epoch("node", NOW_MS) == made.services.epoch
     try:
