@@ -10,15 +10,18 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import structlog
+from msgspec import structs
 
 from jobctl import __version__
 from jobctl.clock import Clock, SystemClock
 from jobctl.errors import Conflict, InternalError, InvalidInput, JobctlError, Unavailable
 from jobctl.paths import Places, checked_socket_path, daemon_places
 from jobctl_daemon import filesystem, first, holder, inherited, journal, settings, standby
+from jobctl_daemon.api import listen
 from jobctl_daemon.background import Starter
 from jobctl_daemon.build import build_id
 from jobctl_daemon.disk import refused_start
+from jobctl_daemon.ending_loop import EndingLoop
 from jobctl_daemon.holder import Holder
 from jobctl_daemon.limits import must_have_descriptors
 from jobctl_daemon.notify import Supervisor
@@ -64,6 +67,13 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="jobd", description="The daemon of jobctl: see jobd(8).")
     parser.add_argument("--foreground", action="store_true", help="stay in the foreground and log to stderr")
     parser.add_argument("--standby", action="store_true", help="when a daemon runs already: take over when it is gone")
+    parser.add_argument(
+        "--echo",
+        nargs="?",
+        const="lines",
+        choices=settings.ECHOES,
+        help="what commands print, on standard output too: lines (with their job in front), plain, json, off",
+    )
     parser.add_argument("--config", metavar="FILE", help="read FILE instead of jobd.toml in the config folder")
     parser.add_argument("--version", action="version", version=f"jobd {__version__} (build {build_id()})")
     return parser.parse_args(arguments)
@@ -78,6 +88,8 @@ def _start(options: argparse.Namespace, starter: Starter) -> int:
     checked_socket_path(places.socket)
     config_file = options.config or places.config_file
     wanted = settings.read(config_file)
+    settings.passed_environment(wanted, os.environ, config_file)
+    wanted = structs.replace(wanted, echo=_echo(options, wanted.echo))
     os.umask(0o077)
     # A reload that comes before the daemon is up is nothing to die of. A handler, unlike SIG_IGN, ends with an exec.
     signal.signal(signal.SIGHUP, lambda *_: None)
@@ -87,9 +99,22 @@ def _start(options: argparse.Namespace, starter: Starter) -> int:
         raise refused_start(places.state_dir, places.database, wanted.low_disk_bytes, error) from error
 
 
+def _echo(options: argparse.Namespace, setting: str) -> str:
+    """What is settled at the start: in the background there is no standard output that anybody reads."""
+    stays = options.foreground or bool(os.environ.get("NOTIFY_SOCKET"))
+    if options.echo is not None and not stays:
+        raise InvalidInput("--echo needs a standard output", "run jobd in the foreground: --foreground --echo")
+    wanted: str = options.echo or setting
+    if wanted == "auto":
+        wanted = "lines" if first.stands_before() else "off"
+    return wanted if stays else "off"
+
+
 def _prepared(
     options: argparse.Namespace, starter: Starter, places: Places, config_file: str, wanted: settings.Settings, uid: int
 ) -> int:
+    if places.system and places.home:
+        filesystem.make_home(places.home)
     filesystem.prepare(places.state_dir)
     stay = options.foreground or bool(os.environ.get("NOTIFY_SOCKET"))
     log_file = None if stay else places.log_file
@@ -100,6 +125,7 @@ def _prepared(
         if not options.standby:
             raise
         return _stand_by(places, config_file, wanted, uid, None if stay else starter, log_file)
+    listen.must_be_free(places.socket)
     if not stay:
         starter.detach()
     _configure(wanted, log_file)
@@ -129,7 +155,7 @@ def _stand_by(
         return 0
     structlog.get_logger().info("daemon.takes_over", pid=os.getpid(), holder=holder.words(places.lock_file))
     try:
-        wanted = settings.read(config_file)
+        wanted = structs.replace(settings.read(config_file), echo=wanted.echo)
     except InvalidInput as error:  # better with the settings of before than not at all
         structlog.get_logger().error("daemon.reload_failed", error=error.message)
     return _run(held, places, config_file, wanted, uid, _nothing)
@@ -160,7 +186,7 @@ def _run(
         await Daemon(Setup(places, config_file, wanted, _CLOCK, uid, ready, turns.busy)).run()
 
     try:
-        with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(turns)) as runner:
+        with asyncio.Runner(loop_factory=lambda: EndingLoop(turns)) as runner:
             runner.run(run())
     except (KeyboardInterrupt, SystemExit):
         raise
@@ -199,7 +225,7 @@ def _single(error: BaseException) -> BaseException:
 
 
 def _at_socket(places: Places, path: str) -> Places:
-    return Places(places.config_dir, places.state_dir, path, None, places.system, places.home)
+    return places._replace(socket=path, socket_link=None, socket_named=True)
 
 
 def _nothing() -> None:

@@ -7,8 +7,8 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,35 +17,45 @@ import structlog
 from jobctl import __version__, schedule
 from jobctl.clock import Clock
 from jobctl.errors import DaemonError, Damaged, InvalidInput
+from jobctl.model import Event
 from jobctl.paths import Places
-from jobctl_daemon import first, loop, settings, watchdog
+from jobctl_daemon import first, loop, settings, trusted, watchdog
 from jobctl_daemon.api.context import HostFacts, Services
 from jobctl_daemon.api.context import Settings as ApiSettings
 from jobctl_daemon.api.server import Server
+from jobctl_daemon.auditlog import AuditLog
 from jobctl_daemon.build import build_id
 from jobctl_daemon.decide.letters import Here
 from jobctl_daemon.disk import Room
 from jobctl_daemon.execution.again import StartAgain
-from jobctl_daemon.execution.identity import boot_id, boot_key, user_by_uid
+from jobctl_daemon.execution.identity import User, boot_id, boot_key, user_by_uid
+from jobctl_daemon.execution.lines import SHAPES
 from jobctl_daemon.execution.log_folders import logs_of
+from jobctl_daemon.execution.login_env import LoginEnv
 from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.execution.losses import Losses
+from jobctl_daemon.execution.mail_program import mail_program
+from jobctl_daemon.execution.outgoing import Outgoing
+from jobctl_daemon.execution.outlet import Outlet
 from jobctl_daemon.execution.pool import RunnerPool
 from jobctl_daemon.execution.request import Host
 from jobctl_daemon.execution.starting import Runners
 from jobctl_daemon.facts import ExecutionDesk, HealthDesk
+from jobctl_daemon.following import Following
 from jobctl_daemon.health import Health, Lag
 from jobctl_daemon.hearing import Hearing
-from jobctl_daemon.journal import set_level
+from jobctl_daemon.journal import recent, set_level
 from jobctl_daemon.kept import Kept
 from jobctl_daemon.limits import connections_possible, process_limits
 from jobctl_daemon.notify import Supervisor
 from jobctl_daemon.rows import Keep
-from jobctl_daemon.services import once
+from jobctl_daemon.services import echo, once
 from jobctl_daemon.services.clock import Timekeeper
 from jobctl_daemon.services.collect import Collect
 from jobctl_daemon.services.dispatch import Dispatch, Node
+from jobctl_daemon.services.echo import Echo
 from jobctl_daemon.services.ending import Ending
+from jobctl_daemon.services.mail import Mailer
 from jobctl_daemon.services.materialise import Materialise
 from jobctl_daemon.services.rescue import Rescue
 from jobctl_daemon.services.retain import Retain
@@ -83,10 +93,14 @@ class Daemon:
         self._broken: Damaged | None = None
         self._logs = LogFiles(setup.places.runs_dir)
         self._pool = RunnerPool(setup.clock, self._reported, self._runner_lost)
+        self._audit = AuditLog(setup.clock, path=None)
+        self._outgoing = Outgoing(os.path.join(setup.places.state_dir, "mail"), self._logs)
         self._losses = Losses(setup.clock, lambda: self._rescue.wake.set())
         self._runners = Runners(self._pool, setup.places.state_dir, build_id(), setup.settings.runners)
         self._supervisor = Supervisor.of(os.environ, os.getpid())
-        self._api_settings = ApiSettings(setup.settings.slots, connections=connections_possible())
+        self._api_settings = ApiSettings(
+            setup.settings.slots, connections=connections_possible(), host_root=setup.settings.host_root
+        )
         self._desk = HealthDesk(setup.clock, self._health, self._pool, setup.places.state_dir, setup.loop_lag)
 
     async def run(self) -> None:
@@ -102,6 +116,7 @@ class Daemon:
                 raise self._broken
         finally:
             self._pool.close()
+            self._audit.close()
             await self._store.close()
 
     # ── start ────────────────────────────────────────────────────
@@ -109,32 +124,65 @@ class Daemon:
         setup, clock, store = self._setup, self._clock, self._store
         self._epoch = await store.take_epoch(socket.gethostname(), clock.now_ms())
         user = user_by_uid(setup.uid)
-        host = Host(user, settings.login_path(root=setup.uid == 0))
+        await store.follow(user.uid, user.name)
+        passed = self._passed(setup.settings)
+        host = self._host(user, passed)
         node = Node(socket.gethostname(), boot_id(), build_id())
         again = StartAgain(self._health, clock)
         self._time = self._desk.time = Timekeeper(store, clock, self._epoch)
         self._desk.store = store
         ending = Ending(store, self._logs)
-        self._dispatch = Dispatch(store, clock, self._pool, self._logs, host, node, again, ending)
+        self._dispatch = Dispatch(store, clock, self._pool, self._logs, host, node, again, ending, self._outgoing)
+        self._dispatch.login_env = LoginEnv(setup.settings.host_root)
         self._facts = self._host_facts(host)
         self._zones = Zones(store, clock, self._epoch, partial(setattr, self._facts, "tzdata"))
         self._materialise = Materialise(store, self._time, self._epoch, self._dispatch.due, self._zones)
-        self._collect = Collect(store, clock, self._pool, self._health, again, ending, self._dispatch.wake.set)
+        jobs_changed = self._materialise.wake.set
+        self._following = Following(store, clock, self._health, setup.places, self._facts, setup.settings, jobs_changed)
+        self._following.tables.on_reload(lambda table: self._audit.reload(table.user, table.path))
+        free = self._dispatch.wake.set
+        self._collect = Collect(
+            store, clock, self._pool, self._health, again, ending, free, self._audit, self._outgoing
+        )
         self._rescue = Rescue(store, clock, self._pool, self._runners, node.boot_id, ending, self._dispatch.due)
         keep = keep_of(setup.settings)
         self._retain = Retain(store, clock, self._logs, keep, self._time.age_ms, self._writing)
-        self._tell = Tell(store, clock, self._health, Here(socket.gethostname(), schedule.host_zone()[0]))
+        here = Here(socket.gethostname(), schedule.host_zone()[0])
+        self._tell = Tell(store, clock, self._health, here)
+        self._mail = Mailer(store, clock, self._health, here, user.name, self._mail_program, self._audit)
+        self._echo = self._echo_of(setup.settings.echo)
         self._upkeep = Upkeep(clock, self._health, self._room, store.tend, self._wake_everybody)
         self._room.changed = self._room_changed
         self._desk.room = self._room
-        for service in (self._materialise, self._dispatch, self._tell):
+        for service in (self._materialise, self._dispatch, self._tell, self._mail):
             service.held = self._room.held
         if store.log_was_missing:
             self._health.warnings["missing"] = _LOG_MISSING
         self._apply(setup.settings)
         ends = self._retain.heard
-        store.listen(Hearing(self._materialise.wake.set, self._tell.heard, ends, self._wake_everybody))
+        store.listen(Hearing(self._materialise.wake.set, self._heard, ends, self._wake_everybody))
         self._server = Server(self._api())
+
+    def _mail_program(self) -> str | None:
+        return mail_program(self._sendmail)
+
+    def _echo_of(self, shape: str) -> Echo | None:
+        if shape == "off" or shape not in SHAPES:
+            return None
+        return Echo(self._store, self._clock, self._health, self._logs, Outlet(_STANDARD_OUTPUT), SHAPES[shape])
+
+    def _heard(self, events: Sequence[Event]) -> None:
+        self._tell.heard(events)
+        self._mail.heard(events)
+        if self._echo is not None:
+            self._echo.heard()
+
+    def _host(self, user: User, passed: dict[str, str]) -> Host:
+        """In root's daemon others have their own login PATH; one that is passed on holds for everybody."""
+        path = passed.pop("PATH", "")
+        others = settings.login_path(root=False) if user.uid == 0 else None
+        strict, most = self._setup.settings.strict_files, _log_most(self._setup.settings, user.uid)
+        return Host(user, path or settings.login_path(root=user.uid == 0), passed, path or others, strict, most)
 
     def _host_facts(self, host: Host) -> HostFacts:
         zone, zone_from = schedule.host_zone()
@@ -146,6 +194,7 @@ class Daemon:
             user=host.user.name,
             uid=host.user.uid,
             login_path=host.path,
+            others_path=host.others_path,
         )
 
     def _api(self) -> Services:
@@ -164,18 +213,26 @@ class Daemon:
             pid=os.getpid(),
             started_ms=self._clock.now_ms(),
             started_boot_ms=self._clock.boot_ms(),
+            audit=self._audit,
+            tables=self._following.tables,
+            jobfiles=self._following.jobfiles,
+            journal=recent,
         )
 
     async def _begin(self) -> None:
         """The clock first, then adoption: what lives is known before anything new is claimed."""
         await self._time.begin()
+        await (echo.forget(self._store) if self._echo is None else self._echo.begin())
         try:
             await self._rescue.run_once()
         except Exception as error:  # noqa: BLE001 - the service tries again; the API must answer meanwhile
             structlog.get_logger().exception("runners.failed", error=str(error))
             self._rescue.wake.set()
+        if self._pool.adopted:
+            await asyncio.to_thread(self._outgoing.sweep, list(self._pool.flights))
         await self._store.wake_waiting()
         await self._zones.look(self._clock.now_ms())
+        await self._following.begin()
         await once.expand_boot(self._store, self._clock, boot_key(), self._epoch)
         await once.expand_start(self._store, self._clock, self._epoch)
         await self._server.start()
@@ -193,6 +250,8 @@ class Daemon:
                 look = self._rescue.wake.set if service in (self._dispatch, self._collect) else _nothing
                 drive = partial(loop.drive, service, self._clock, self._health, look)
                 self._kept.keep(service.name, drive, look)
+            for name, watch in self._following.watches.items():
+                self._kept.keep(name, watch, _nothing)
             if (every_s := self._supervisor.alive_every_s) is not None:
                 watches = partial(watchdog.reassure, self._supervisor, every_s, self._desk.stalled)
                 self._kept.keep("watchdog", watches, _nothing)
@@ -205,7 +264,9 @@ class Daemon:
             await self._kept.end()
 
     def _services(self) -> list[loop.Service]:
-        return [self._materialise, self._dispatch, self._collect, self._rescue, self._retain, self._tell, self._upkeep]
+        always: list[loop.Service] = [self._materialise, self._dispatch, self._collect, self._rescue, self._retain]
+        always += [self._tell, self._mail, self._upkeep, *self._following.services]
+        return always if self._echo is None else [*always, self._echo]
 
     async def _wind_down(self) -> None:
         """No new requests, no new claims, then what the runners have reported is recorded."""
@@ -219,6 +280,8 @@ class Daemon:
             if first.stands_before():
                 await self._pool.interrupt()
             await self._collect.run_once()
+            if self._echo is not None:
+                await self._echo.part()
             await self._time.end()
         except DaemonError as error:  # what could not be recorded stays with the runners, for the next daemon
             structlog.get_logger().warning("daemon.unrecorded", error=error.message)
@@ -271,16 +334,39 @@ class Daemon:
         finally:  # a manager that waits for the end of a reload is told of it in any case
             self._supervisor.ready()
         self._zones.ask()
+        self._following.reload()
         self._materialise.wake.set()
         self._retain.look()
 
+    def _warn_of_others(self) -> None:
+        places = (self._setup.config_file, self._setup.places.state_dir)
+        words = trusted.warning(places, (0,)) if self._setup.uid == 0 else None
+        if words is None:
+            self._health.warnings.pop("trusted", None)
+        else:
+            self._health.warnings["trusted"] = words
+
+    def _passed(self, wanted: settings.Settings) -> dict[str, str]:
+        return settings.passed_environment(wanted, os.environ, self._setup.config_file)
+
     def _apply(self, wanted: settings.Settings) -> None:
+        passed = self._passed(wanted)
+        passed.pop("PATH", None)  # every job has the one of the time it was made
+        most = _log_most(wanted, self._dispatch.host.user.uid)
+        self._dispatch.host = replace(self._dispatch.host, passed=passed, strict=wanted.strict_files, log_most=most)
+        self._warn_of_others()
         set_level(wanted.log_level)
         descriptors, processes = process_limits()
         self._dispatch.slots = settings.slots_possible(wanted, descriptors, processes)
         self._api_settings.slots = self._dispatch.slots
+        self._api_settings.admin_group = wanted.admin_group
         self._api_settings.owner_jobs, self._api_settings.owner_runs = wanted.owner_jobs, wanted.owner_runs
         self._dispatch.wake.set()
+        self._following.apply(wanted)
+        self._sendmail = wanted.sendmail
+        self._tell.here = self._tell.here._replace(sendmail=wanted.sendmail)
+        self._mail.crontab_mail = wanted.crontab_mail
+        self._audit.path = wanted.syslog_socket if settings.tells_syslog(wanted, root=self._setup.uid == 0) else None
         self._retain.keep = keep_of(wanted)
         self._room.wanted_low = wanted.low_disk_bytes
         if self._runners.count != wanted.runners:
@@ -288,6 +374,7 @@ class Daemon:
             self._rescue.wake.set()
 
 
+_STANDARD_OUTPUT = 1
 _LOG_MISSING = (
     "the daemon before this one died, and what it had written ahead (jobctl.db-wal) is gone: if nobody opened the "
     "database with another program, what was recorded last is missing; see `jobctl doctor --deep`"
@@ -314,3 +401,8 @@ def keep_of(wanted: settings.Settings) -> Keep:
         log_bytes=wanted.retention_log_bytes,
         adhoc=wanted.retention_adhoc_runs,
     )
+
+
+def _log_most(wanted: settings.Settings, uid: int) -> int | None:
+    """What one log of somebody else's may take of the budget that all share; a user's own daemon has one owner."""
+    return wanted.retention_log_bytes if uid == 0 else None

@@ -2,11 +2,12 @@
 
 import asyncio
 import os
+import sys
 from typing import Any, Final
 
 from jobctl.clock import Clock
 from jobctl.errors import JobctlError
-from jobctl_daemon import holder
+from jobctl_daemon import first, holder
 from jobctl_daemon.api.context import ClockReport, ClockStep, Downtime, HealthReport, Lag, ServiceBeat, StopMode
 from jobctl_daemon.decide.adoption import attempt_id
 from jobctl_daemon.disk import Room
@@ -21,6 +22,8 @@ from jobctl_daemon.synchronised import synchronised
 
 #: So long a caller of `health/ready` waits; under two seconds with all that is around it.
 _TRY_S: Final = 1.6
+#: Where the Debian package has its programs. It brings units for users' daemons; otherwise the installer makes them.
+_PACKAGE: Final = "/usr/lib/jobctl/"
 
 
 class ExecutionDesk:
@@ -119,10 +122,12 @@ class HealthDesk:
             start_lag=_lag(self._health.start_lag),
             loop_lag=_lag(self._loop_lag),
             standbys=holder.waiting(self._lock_file),
-            warnings=[*short, *self._health.warnings.values(), *failing, *stalled, *silent],
+            warnings=[*short, *self._health.warnings.values(), *_polled(self._health), *failing, *stalled, *silent],
             returns_after_reboot=self._returns[0],
             returns_after_reboot_why=self._returns[1],
             clock=self._clock_report(),
+            polling=dict(self._health.polling),
+            tables=tuple(state for _, state in sorted(self._health.tables.items())),
         )
 
     def _clock_report(self) -> ClockReport:
@@ -153,19 +158,34 @@ class HealthDesk:
         return beats
 
 
+def _polled(health: Health) -> list[str]:
+    """Warnings about what is followed by looking only."""
+    return [f"{what} are followed by polling: {why}" for what, why in health.polling.items()]
+
+
 def _lag(lag: Lags) -> Lag:
     if not lag.count:
         return Lag(count=0, p50_ms=None, p99_ms=None, max_ms=None)
     return Lag(count=lag.count, p50_ms=lag.quantile_ms(0.5), p99_ms=lag.quantile_ms(0.99), max_ms=lag.max_ms)
 
 
+def _way_to_return() -> str:
+    if not sys.prefix.startswith(_PACKAGE):
+        return "./install.sh does that"
+    if os.getuid() == 0:
+        return "dpkg-reconfigure jobctl does that"
+    return "`systemctl --user enable --now jobd` and `loginctl enable-linger` do that"
+
+
 def returns_after_reboot(state_dir: str) -> tuple[bool, str]:
     """Whether the daemon comes back by itself, and why (not): what the installer wrote down, "yes|no" TAB why."""
+    if first.stands_before():
+        return True, "with its container, whose first process it is"
     try:
         with open(os.path.join(state_dir, "returns-after-reboot"), encoding="utf-8") as file:
             answer, _, why = file.readline().strip().partition("\t")
     except (OSError, UnicodeDecodeError):
         if "JOBCTL_HOME" in os.environ:
-            return False, "a trial in JOBCTL_HOME, started by hand"
-        return False, "nothing was set up to start it again; ./install.sh does that"
+            return False, "a trial in JOBCTL_HOME, started by hand; `jobctl daemon start` starts it again"
+        return False, f"nothing was set up to start it again; {_way_to_return()}"
     return answer == "yes", why

@@ -4,6 +4,7 @@ import os
 import pwd
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from shlex import quote
 from typing import Final
 
@@ -44,6 +45,16 @@ def prepare(state_dir: str) -> None:
         _check(os.path.join(state_dir, name), _OWN_FILE, stat.S_ISREG, "plain file")
     for name in _FOLDERS:
         _check(os.path.join(state_dir, name), _OWN_FOLDER, stat.S_ISDIR, "folder")
+
+
+def make_home(home: str) -> None:
+    """The folder of a trial of root's, whose `run/` everybody enters. One that is there stays as it is."""
+    before = os.umask(0o022)
+    try:
+        with suppress(FileExistsError, FileNotFoundError):
+            os.mkdir(home, 0o755)
+    finally:
+        os.umask(before)
 
 
 def _make_private(state_dir: str) -> None:

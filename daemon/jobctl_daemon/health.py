@@ -9,6 +9,7 @@ Lag is kept in buckets of a power of two, so that a long-lived daemon needs no m
 from dataclasses import dataclass, field
 
 from jobctl.clock import Clock
+from jobctl_daemon.files import FileState
 
 _BUCKETS = 24
 #: A service that has been inside one pass for so long, or has left work lying for so long, is stalled.
@@ -69,6 +70,10 @@ class Health:
         self.start_lag = Lag()
         self.warnings: dict[str, str] = {}
         """By topic, so that a repeated trouble is one line and a mended one goes."""
+        self.tables: dict[str, FileState] = {}
+        """The files that declare jobs, by path."""
+        self.polling: dict[str, str] = {}
+        """What is followed by looking only, and why."""
 
     def register(self, name: str) -> Beat:
         return self.services.setdefault(name, Beat())

@@ -5,9 +5,13 @@ neither raises nor waits (`logfile`).
 """
 
 import logging
-from collections.abc import MutableMapping
-from typing import Any, Final
+import os
+from collections import deque
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
 
+import msgspec
 import structlog
 
 from jobctl.clock import Clock
@@ -17,12 +21,32 @@ from jobctl_daemon.repeats import RepeatsFilter
 
 _BYTES_MAX: Final = 5_000_000
 _LINE_BYTES_MAX: Final = 64_000
+#: Lines that are kept in memory for who asks for them, and the characters of each.
+KEPT: Final = 500
+_KEPT_CHARS: Final = 2_000
+_TAIL_BYTES: Final = 128 << 10
+#: What a line has besides its words.
+_HEAD: Final = frozenset({"at", "level", "event"})
+
+
+class Said(NamedTuple):
+    """A line of the log as people read it."""
+
+    at: str
+    level: str
+    text: str
+
+
+def recent() -> list[Said]:
+    """The last lines of this daemon's log, oldest first; those of the one before it where it logs to a file."""
+    return [line for handler in logging.getLogger().handlers if isinstance(handler, Lines) for line in handler.recent]
 
 
 def configure(clock: Clock, level: str, path: str | None, descriptor: int = 2) -> None:
     """Logs of `level` and above go to the file, or to the descriptor when there is none."""
     out: Out = Descriptor(descriptor) if path is None else CappedFile(path, _BYTES_MAX)
     handler = Lines(out)
+    handler.recent.extend(() if path is None else _before(path))
     handler.addFilter(RepeatsFilter(clock))
     every: list[structlog.typing.Processor] = [
         structlog.stdlib.add_log_level,
@@ -64,8 +88,10 @@ class Lines(logging.Handler):
         super().__init__()
         self._out = out
         self._lost = 0
+        self.recent: deque[Said] = deque(maxlen=KEPT)
 
     def emit(self, record: logging.LogRecord) -> None:
+        self.recent.append(_said(record))
         if not self._out.write(self._line(record)):
             self._lost += 1
         elif self._lost:
@@ -79,6 +105,47 @@ class Lines(logging.Handler):
             text = f"{record.levelname} {record.name}: a line that cannot be written: {error!r}"
         line = text.replace("\n", "\\n").encode("utf-8", "backslashreplace")
         return line[:_LINE_BYTES_MAX] + b"\n"
+
+
+def _said(record: logging.LogRecord) -> Said:
+    """In words: what happened, and its keys. Of an exception the last line, which says what it was."""
+    if isinstance(record.msg, Mapping):
+        return _worded(record.msg, record.levelname)
+    text = record.name
+    with suppress(Exception):  # a library's message that does not fit its arguments
+        text = f"{record.name}: {record.getMessage()}"
+    return Said(rfc3339(int(record.created * 1000)), record.levelname.lower(), text[:_KEPT_CHARS])
+
+
+def _worded(event: Mapping[str, Any], level: str) -> Said:
+    keys = " ".join(f"{key}={_short(key, value)}" for key, value in event.items() if _is_told(key))
+    text = f"{event.get('event', '')} {keys}".rstrip()
+    return Said(str(event.get("at", "")), str(event.get("level", level)).lower(), text[:_KEPT_CHARS])
+
+
+def _is_told(key: str) -> bool:
+    return key not in _HEAD and not key.startswith("_")
+
+
+def _short(key: str, value: object) -> str:
+    text = str(value)
+    return text.rstrip().rpartition("\n")[2] if key == "exception" else text
+
+
+def _before(path: str) -> Iterator[Said]:
+    """The last lines of the file that there is; none when it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _TAIL_BYTES))
+            lines = file.read(_TAIL_BYTES).split(b"\n")
+    except OSError:
+        return
+    for line in lines[1 if size > _TAIL_BYTES else 0 :][-KEPT:]:
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            event = msgspec.json.decode(line)
+            if isinstance(event, dict):
+                yield _worded(event, "info")
 
 
 def _stamp(clock: Clock) -> structlog.typing.Processor:

@@ -1,8 +1,11 @@
 """The values that go into and come out of the store, in domain words. Times in ms UTC."""
 
+from typing import Final
+
 import msgspec
 
-from jobctl.model import Execution, Job, Policies, Run, ScheduleSpec
+from jobctl.filters import Filter, Search
+from jobctl.model import Attempt, Event, Execution, Job, JobSpec, Mail, Policies, Run, ScheduleSpec
 from jobctl.states import FailureClass, RunState, SkipReason, Trigger
 
 
@@ -16,6 +19,30 @@ class Caller(Row, frozen=True):
     uid: int
     name: str
     all_owners: bool = False
+
+
+class Owned(Event, frozen=True, kw_only=True):
+    """An event with whose it is: the number of its owner; 0: nobody's, so that only who sees everything hears of it."""
+
+    owner_id: int
+
+
+class Owning(Row, frozen=True):
+    """An account that owns jobs, and how many live ones."""
+
+    uid: int
+    name: str
+    jobs: int
+
+
+class Denial(Row, frozen=True):
+    """Somebody asked for what is not his: who the kernel says it was, what was asked, and why not."""
+
+    uid: int
+    name: str | None
+    method: str
+    path: str
+    why: str
 
 
 class Request(Row, frozen=True):
@@ -37,17 +64,21 @@ class Triggered(Row, frozen=True):
 
 
 class JobFilter(Row, frozen=True):
-    """Which jobs: every set field must match. `q` is a part of the name."""
+    """Which jobs: every set field must match."""
 
     states: tuple[str, ...] = ()
     """Words of a job's state. Failed, paused, running and parked also find jobs of which that holds beside it."""
     queue: str | None = None
     owner: str | None = None
-    q: str | None = None
+    q: Filter = Filter()
+    now_ms: int = 0
+    """From when the times of `q` count."""
     tag: str | None = None
     done: bool = False
     """Also the one-shots that are done."""
     source: str | None = None
+    declared: str | None = None
+    """The path of the file that owns them."""
     limit: int = 100
     cursor: str | None = None
 
@@ -58,7 +89,9 @@ class RunFilter(Row, frozen=True):
     job_id: int | None = None
     states: tuple[RunState, ...] = ()
     owner: str | None = None
-    q: str | None = None
+    q: Filter = Filter()
+    now_ms: int = 0
+    """From when the times of `q` count."""
     before_ms: int | None = None
     since_ms: int | None = None
     limit: int = 100
@@ -98,6 +131,50 @@ class DueJob(Row, frozen=True):
         """Up to where occurrences to come are left out; None: none are."""
         until_ms = self.skip_until_ms
         return until_ms if until_ms is not None and until_ms > now_ms else None
+
+
+class ForeseenFilter(Row, frozen=True):
+    """Of which jobs the future is asked for, and from when on."""
+
+    q: Filter
+    now_ms: int
+    search: Search = msgspec.field(default_factory=Search)
+    """What all looks with it take together."""
+
+
+class Foreseen(Row, frozen=True):
+    """What is known of a job's future, whether it is due soon, later, or held by a pause."""
+
+    job_id: int
+    job_uid: str
+    name: str
+    schedule: ScheduleSpec
+    next_ms: int | None
+    handled_ms: int
+    skip_until_ms: int | None
+    """Up to here somebody asked to leave its occurrences out; it may have passed."""
+    held: bool
+    """A pause holds it: its occurrences will not run."""
+    late_after_ms: int
+    alone: bool = True
+    """Of its runs never two are under way."""
+
+
+class ForeseenPage(Row, frozen=True):
+    """A part of the jobs that wait for an instant, in that order; `after` where the next one begins."""
+
+    jobs: list[Foreseen]
+    after: tuple[int, int] | None
+
+
+class Took(Row, frozen=True):
+    """A run that began and has ended."""
+
+    run_id: int
+    state: RunState
+    outcome: str
+    started_ms: int
+    finished_ms: int
 
 
 class NewRun(Row, frozen=True):
@@ -196,6 +273,45 @@ class Edit(Row, frozen=True):
     skip_until_ms: int | None = None
     revision: int | None = None
     """Of the cursor from which these two were decided; None: whatever it is."""
+    source: str | None = None
+    """Where the job comes from now; None: from where it came."""
+
+
+class DeclaredJob(Row, frozen=True):
+    """A job as the file that owns it left it."""
+
+    job_id: int
+    owner_uid: int
+    rev: int
+    spec: JobSpec
+    cursor: DueJob
+    owner_name: str = ""
+
+
+class NewDeclared(Row, frozen=True):
+    """A job that a file begins to own. It counts from `handled_ms`."""
+
+    spec: JobSpec
+    next_ms: int | None
+    handled_ms: int
+    named: bool = True
+    """False: the name was made up, and gets a number behind it when it is taken."""
+
+
+class Declaration(Row, frozen=True):
+    """What becomes of the jobs that a file owns, as decided."""
+
+    path: str
+    created: tuple[NewDeclared, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    removed: tuple[int, ...] = ()
+    moved: tuple[tuple[int, str], ...] = ()
+    """(job id, source) of jobs that only stand elsewhere in their file: no edit."""
+    awaiting: tuple[tuple[str, str], ...] = ()
+    """(job, upstream) by name of jobs that come after one which this makes; their schedules have no id of it yet."""
+    adopted: tuple[tuple[int, int, str | None], ...] = ()
+    """(job id, rev, file) of jobs that this file owns from now on: those made by hand, and those of a file that it was
+    before it was renamed."""
 
 
 class Pending(Row, frozen=True):
@@ -264,6 +380,8 @@ class Claim(Row, frozen=True):
     """What is wrong with the stored definition: it cannot be started."""
     limited: bool = False
     """Its queue has a limit, and may have kept it waiting."""
+    owner_name: str = ""
+    """The owner's name when the job was made: it must still be that of `owner_uid` when the run starts."""
 
 
 class StartedAttempt(Row, frozen=True):
@@ -366,7 +484,9 @@ class DeadFilter(Row, frozen=True):
     job_id: int | None = None
     failure_class: FailureClass | None = None
     fingerprint: str | None = None
-    q: str | None = None
+    q: Filter = Filter()
+    now_ms: int = 0
+    """From when the times of `q` count; 0 without one."""
     since_ms: int | None = None
     until_ms: int | None = None
     limit: int = 100
@@ -394,6 +514,20 @@ class Notice(Row, frozen=True):
     name: str
     """How the deliveries are called in lists."""
     execution: Execution
+    mail: bool = False
+    """The output of a run, as cron mails it: delivered after everything else, and of too many the oldest go."""
+
+
+class Mailing(Row, frozen=True):
+    """What the mail of a run is made of: the run, the attempt with which it ended, and its job as it is now."""
+
+    run: Run
+    attempt: Attempt
+    owner: str
+    source: str
+    execution: Execution
+    """What the run executed."""
+    mail: Mail | None
 
 
 class Pause(Row, frozen=True):
@@ -507,6 +641,10 @@ class Copied(Row, frozen=True):
     """When the last change in it was written; None: there is none."""
 
 
+#: In `meta`: "1" once the host's crontabs were taken over.
+CRONTABS_LIVE: Final = "crontabs.live"
+
+
 class Life(Row, frozen=True):
     """What a store has given out, and must never be given out again: by it, or by the one that takes its place."""
 
@@ -518,6 +656,8 @@ class Life(Row, frozen=True):
     """Table → its highest id."""
     boot: str | None = None
     """The boot whose on-boot runs it has made."""
+    live: bool | None = None
+    """Whether the crontabs of the host were its to run, which is a fact of the host; None: nobody knows."""
 
 
 class HeldAttempt(Row, frozen=True):

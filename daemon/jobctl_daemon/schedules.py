@@ -1,76 +1,24 @@
-"""From a stored schedule to the value that tells its fires."""
+"""The schedule of a stored job; that of a checked spec is in `jobctl.drafts`."""
 
-from dataclasses import dataclass
-from functools import lru_cache
-
+from jobctl.drafts.schedules import AfterJob, ByHand, after_words, schedule_of
 from jobctl.errors import InvalidInput
 from jobctl.model import ScheduleSpec
-from jobctl.schedule import Schedule, build
-from jobctl.states import After
+from jobctl.schedule import Schedule
 from jobctl_daemon.rows import DueJob
 
-
-@dataclass(frozen=True, slots=True)
-class ByHand(Schedule):
-    """No schedule: the job runs when somebody asks for it."""
-
-    def next_after(self, t_ms: int) -> None:  # noqa: ARG002
-        """Nothing is ever due by itself."""
-        return
-
-    def __str__(self) -> str:
-        return "by hand"
-
-
-@dataclass(frozen=True, slots=True)
-class AfterJob(Schedule):
-    """With an end of another job's run, whenever that is."""
-
-    words: str
-
-    def next_after(self, t_ms: int) -> None:  # noqa: ARG002
-        """No time is known beforehand."""
-        return
-
-    def __str__(self) -> str:
-        return self.words
-
-
-_ENDS = {After.SUCCESS: "succeeds", After.FAILURE: "fails", After.ANY: "ends"}
-
-
-def after_words(job: str, on: After) -> str:
-    """What a person reads: after backup succeeds."""
-    return f"after {job} {_ENDS[on]}"
-
-
-@lru_cache(maxsize=16_384)
-def schedule_of(spec: ScheduleSpec) -> Schedule:
-    """The schedule of a checked spec, remembered: a burst is a few schedules many times.
-
-    Raises `InvalidInput` for one that cannot be expanded here, such as a zone that this host does not know.
-    """
-    schedule = build(
-        timezone=spec.timezone,
-        anchor_ms=spec.anchor_ms,
-        cron=spec.cron,
-        every_ms=spec.every_ms,
-        at_ms=spec.at_ms,
-        after=spec.after_job is not None,
-        on_boot=spec.on_boot,
-        on_start=spec.on_start,
-        dst_gap=spec.dst_gap,
-        dst_overlap=spec.dst_overlap,
-    )
-    if schedule is not None:
-        return schedule
-    if spec.after_job is not None:
-        return AfterJob(spec.words or after_words(f"job {spec.after_job}", spec.after_on))
-    return ByHand()
+__all__ = ["AfterJob", "ByHand", "after_words", "expandable", "schedule_of", "stored_schedule"]
 
 
 def stored_schedule(job: DueJob) -> Schedule:
-    """The same of a stored job; `InvalidInput` also when its definition cannot be read."""
+    """Its schedule; `InvalidInput` also when its definition cannot be read."""
     if job.unreadable is not None:
         raise InvalidInput(job.unreadable)
     return schedule_of(job.schedule)
+
+
+def expandable(spec: ScheduleSpec) -> Schedule | None:
+    """A schedule that this host does not understand any more can still be replaced, or be left alone."""
+    try:
+        return schedule_of(spec)
+    except InvalidInput:
+        return None

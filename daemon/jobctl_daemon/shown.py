@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from jobctl.model import Execution, Policies, Retry, Schedule, ScheduleSpec
+from jobctl.reading.times import duration
 from jobctl.wire import rfc3339, seconds
 
 #: Why a job is held whose runs died too often in a row, where nobody said more.
@@ -20,6 +21,7 @@ def definition(
         "payload_ref": execution.payload_ref,
         "env": {} if listed else execution.env,
         "env_file": execution.env_file,
+        "login_env": execution.login_env,
         "user": execution.user,
         "cwd": execution.cwd,
         "path": execution.path,
@@ -36,6 +38,7 @@ def definition(
         "retry": shown_retry(policies),
         "on_failure": policies.on_failure,
         "notify": policies.notify,
+        "mail": policies.mail,
         "log_max": policies.log_max,
         "tags": policies.tags,
         "note": policies.note,
@@ -71,6 +74,19 @@ def scheduled(spec: ScheduleSpec) -> bool:
     """Whether anything but a hand starts it."""
     timed = spec.cron is not None or spec.every_ms is not None or spec.at_ms is not None
     return timed or spec.after_job is not None or spec.on_boot or spec.on_start
+
+
+def expression(spec: ScheduleSpec, after: str | None) -> str:
+    """The schedule as it was given, short enough for a table; `after` as JOB:END. By hand it is empty."""
+    if spec.cron is not None:
+        return spec.cron
+    if spec.every_ms is not None:
+        return f"every {duration(spec.every_ms / 1000)}"
+    if spec.at_ms is not None:
+        return "once"
+    if spec.after_job is not None:
+        return f"after {(after or '?').removesuffix(':success')}"
+    return "on boot" if spec.on_boot else "on start" if spec.on_start else ""
 
 
 def shown_target(execution: Execution) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import pytest
 
 from jobctl.errors import Unavailable
 from jobctl_daemon.disk import Reserve, Room, sizes
+from jobctl_daemon.disk.left import bytes_left, files_left
 from jobctl_daemon.disk.trouble import Look, judge
 
 MIB = 1 << 20
@@ -150,6 +151,14 @@ def test_new_work_goes_on_only_when_there_is_more_room_than_it_took_to_stop_it(
 
     assert low == 0
     assert [room.held() for _ in range(6)] == [False, True, True, True, False, False]
+
+
+def test_users_who_fill_a_disk_leave_root_what_is_kept_back_for_it() -> None:
+    """bsize, frsize, blocks, bfree, bavail, files, ffree, favail, flag, namemax: statvfs(3)."""
+    filled = os.statvfs_result((4096, 4096, 1000, 50, 0, 100, 7, 0, 0, 255))
+    assert (bytes_left(filled, 1000), files_left(filled, 1000)) == (0, 0)
+    assert (bytes_left(filled, 0), files_left(filled, 0)) == (50 * 4096, 7)
+    assert files_left(os.statvfs_result((4096, 4096, 1000, 50, 0, 0, 0, 0, 0, 255)), 0) == -1
 
 
 def test_looking_leaves_nothing_behind(room: Room, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import ast
 import asyncio
 import gc
 import itertools
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -125,25 +126,28 @@ def test_a_task_that(end: str) -> None:
 
 
 def test_a_task_is_not_collected_while_it_waits() -> None:
+    """For something that nobody else holds: the loop knows its tasks by weak references alone."""
     clock = ManualClock()
+    awaited: list[weakref.ref[asyncio.Future[None]]] = []
     done: list[str] = []
 
     async def waits(name: str) -> None:
         future = asyncio.get_running_loop().create_future()
-        asyncio.get_running_loop().call_later(1, future.set_result, None)
-        del name
+        awaited.append(weakref.ref(future))
         await future
-        done.append("")
+        done.append(name)
 
     async def live() -> None:
         kept, errands = Kept(clock, Health(clock)), Errands()
         kept.keep("waits", lambda: waits("kept"), lambda: None)
         errands.start("waits", waits("errand"))
-        for _ in range(20):
-            gc.collect()
-            await asyncio.sleep(0.04)
-        await asyncio.sleep(0.25)
-        assert len(done) == 2
+        await asyncio.sleep(0.01)
+        gc.collect()
+        for future in [found() for found in awaited]:
+            assert future is not None, "it was collected"
+            future.set_result(None)
+        await asyncio.sleep(0.01)
+        assert sorted(done) == ["errand", "kept"]
         await kept.end()
 
     leaping(clock, live())
