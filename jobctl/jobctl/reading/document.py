@@ -5,10 +5,9 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from jobctl.cli.plan import MANNER
-from jobctl.cli.times import duration
 from jobctl.defaults import ADD, MISFIRE_WITHIN_MS
 from jobctl.errors import InvalidInput
+from jobctl.reading.times import duration
 
 Table = dict[str, Any]
 
@@ -24,7 +23,9 @@ _AS_THEY_ARE: Final = (
     "misfire", "queue", "priority", "on_failure", "notify", "tags", "note",
 )  # fmt: skip
 #: Changed field by field; others are replaced whole.
-_MERGED: Final = ("env", "retry")
+_MERGED: Final = ("env", "retry", "mail")
+#: What a schedule has beside its time.
+_MANNER: Final = ("jitter", "dst_gap", "dst_overlap")
 
 
 class Line(NamedTuple):
@@ -38,9 +39,14 @@ class Line(NamedTuple):
 
 def text_of(job: Mapping[str, Any]) -> str:
     """The whole definition. What `changes` makes of it as it stands is nothing."""
-    parts = [_HEAD.format(name=_one_line(job["name"]), id=job["id"], version=job["version"])]
-    table = written(job)
-    for heading, lines in _sections(job, table):
+    head = _HEAD.format(name=_one_line(job["name"]), id=job["id"], version=job["version"])
+    return text_with(head, written(job), str(job["owner"]))
+
+
+def text_with(head: str, table: Table, owner: str) -> str:
+    """The same of fields that are no job yet, or not as it is; `head` are lines of comment."""
+    parts = [head]
+    for heading, lines in _sections(table, owner):
         parts.append(f"\n# ── {heading} ──\n" if heading else "\n")
         parts += [_shown(line, table) for line in lines]
     return "".join(parts)
@@ -73,7 +79,7 @@ def changes(before: Table, after: Table) -> Table:
 def _by_hand(patch: Table, after: Table) -> Table:
     """A schedule of which no time is left is none; its zone stays, or is what the text says."""
     plan = after.get("schedule")
-    if plan is None or not (isinstance(plan, dict) and plan.keys() <= {"timezone", *MANNER}):
+    if plan is None or not (isinstance(plan, dict) and plan.keys() <= {"timezone", *_MANNER}):
         return patch
     zone = {"timezone": plan["timezone"]} if "timezone" in plan else {}
     return {**patch, "schedule": None, **zone}
@@ -118,6 +124,8 @@ def written(job: Mapping[str, Any]) -> Table:
     }
     backoff = {name: duration(job["retry"][name]) for name in ("backoff", "backoff_max")}
     table |= {"retry": {**job["retry"], **backoff}, "log_max": size(job["log_max"])}
+    if mail := job.get("mail"):
+        table["mail"] = {name: value for name, value in mail.items() if value is not None}
     return {name: value for name, value in table.items() if value is not None}
 
 
@@ -129,9 +137,10 @@ def size(count: int) -> int | str:
     return count
 
 
-def _sections(job: Mapping[str, Any], table: Table) -> Iterator[tuple[str, list[Line]]]:
+def _sections(table: Table, owner: str) -> Iterator[tuple[str, list[Line]]]:
     yield "", [Line("name", "backup", example=True)]
-    env = [Line(f"env.{name}", "", "") for name in table["env"]]
+    env = [Line(f"env.{name}", "", "") for name in table.get("env", {})]
+    misfire = str(table.get("misfire", ADD.misfire))
     yield (
         "What it runs: a command with its arguments, or a line for /bin/sh -c",
         [
@@ -141,7 +150,7 @@ def _sections(job: Mapping[str, Any], table: Table) -> Iterator[tuple[str, list[
             Line("payload_ref", "/srv/input", "a file that it reads, instead of stdin", example=True),
             *(env or [Line("env.NAME", "value", example=True)]),
             Line("env_file", "/etc/default/backup", "variables, read at each run", example=True),
-            Line("user", "postgres", f"else {job['owner']}; others by root only", example=True),
+            Line("user", "postgres", f"else {owner}; others by root only", example=True),
             Line("cwd", "/srv", f"else {ADD.directory}", example=True),
             Line("umask", "022"),
             Line("nice", 0),
@@ -171,7 +180,7 @@ def _sections(job: Mapping[str, Any], table: Table) -> Iterator[tuple[str, list[
             Line("overlap_queue", ADD.overlap_queue, "of overlap queue: so many may wait"),
             Line("limit", 2, "runs active at once; else 1, or any number under overlap allow", example=True),
             Line("misfire", ADD.misfire, "times that passed while nothing could start it: once, all, skip"),
-            Line("misfire_within", _of_ms(MISFIRE_WITHIN_MS[str(job["misfire"])]), "how late it may still be made up"),
+            Line("misfire_within", _of_ms(MISFIRE_WITHIN_MS.get(misfire, 0)), "how late it may still be made up"),
             Line("late_after", _of_ms(ADD.late_after_ms), "when a start counts as late"),
             Line("queue", ADD.queue),
             Line("priority", ADD.priority, "in its queue: -9 to 9, smaller goes first; high, normal, low"),
@@ -189,6 +198,8 @@ def _sections(job: Mapping[str, Any], table: Table) -> Iterator[tuple[str, list[
             Line("retry.lost", ADD.lost_retries, "retries after that"),
             Line("on_failure", ADD.on_failure, "failed for good: dead (kept for a replay) or record"),
             Line("notify", [], 'who is told: ["mail", "mail:ADDRESS", "exec:COMMAND"]'),
+            Line("mail.to", "ops@example.org", "who gets what it prints; several with commas", example=True),
+            Line("mail.on", "output", "after which runs: output, failure, always", example=True),
         ],
     )
     yield "About it", [Line("tags", []), Line("note", "what a reader should know", example=True)]

@@ -43,7 +43,7 @@ def span(seconds: float) -> str:
     if whole < _LONG:
         return f"{whole // _HOUR}h{whole % _HOUR // _MINUTE:02d}m"
     if whole >= 2 * _YEAR:
-        return f"{whole // _YEAR}y{whole % _YEAR // _DAY:03d}d"
+        return f"{whole // _YEAR}y{whole % _YEAR // _DAY}d"
     return f"{whole // _DAY}d{whole % _DAY // _HOUR:02d}h"
 
 
@@ -108,9 +108,13 @@ class Viewer:
         """`Mon 30 Nov 2026 03:00:00 CET`."""
         return _full(self._local(milliseconds(text)))
 
-    def both(self, text: str) -> str:
-        """`Mon 03:00 CET, in 23h47m`."""
-        return f"{self.clock(text)}, {self.ago(text)}"
+    def both(self, text: str, clock: Clock | None = None) -> str:
+        """`Mon 03:00 CET, in 23h47m`; as `clock` writes it where others stand beside it."""
+        return f"{(clock or self.clock)(text)}, {self.ago(text)}"
+
+    def moment(self, at_ms: int) -> datetime:
+        """On the reader's wall clock."""
+        return self._local(at_ms)
 
     def _local(self, at_ms: int) -> datetime:
         if self._zone is not None:

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from jobctl.cli import describe
-from jobctl.cli.times import Viewer, milliseconds, took
+from jobctl.reading import runs
+from jobctl.reading.spawning import in_words
+from jobctl.reading.times import Viewer, milliseconds, took
 
 Fact = tuple[str, str]
 Attempt = dict[str, Any]
@@ -31,7 +32,7 @@ def _ended(attempt: Attempt, viewer: Viewer, state: str) -> str:
     if not attempt["ended_at"]:
         return f"running{taken.replace('after', 'for')}"
     if attempt["class"]:
-        return f"{describe.failure(attempt)}{taken}"
+        return f"{runs.failure(attempt)}{taken}"
     return f"{'ok' if state in ('', 'succeeded') or attempt['exit_code'] == 0 else 'ended'}{taken}"
 
 
@@ -48,13 +49,13 @@ def _of(attempt: Attempt, viewer: Viewer, words: list[str]) -> list[Fact]:
     if attempt["cpu"] is not None:
         words.append(f"cpu {took(attempt['cpu'])}")
     if (attempt["max_rss"] or 0) > _RUNNER_BYTES:
-        words.append(f"memory at least {describe.size(attempt['max_rss'])}")
+        words.append(f"memory at least {runs.size(attempt['max_rss'])}")
     if attempt["log_size"] is not None:
-        dropped = f", {describe.size(attempt['log_dropped'])} of it dropped" if attempt["log_dropped"] else ""
-        words.append(f"log {describe.size(attempt['log_size'])}{dropped}")
+        dropped = f", {runs.size(attempt['log_dropped'])} of it dropped" if attempt["log_dropped"] else ""
+        words.append(f"log {runs.size(attempt['log_size'])}{dropped}")
     lines = [(f"attempt {attempt['attempt']}", ", ".join(words))]
     if attempt["detail"]:
-        lines.append(("", attempt["detail"]))
+        lines.append(("", in_words(attempt["detail"])))
     lines += [("", f"{name} sent {viewer.clock(at)}") for at, name in attempt["signals"]]
     if attempt["left_behind"]:
         lines.append(("", "left running: pid " + ", ".join(map(str, attempt["left_behind"]))))
