@@ -9,7 +9,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jobctl.errors import InvalidInput
 
@@ -17,8 +17,7 @@ from jobctl.errors import InvalidInput
 SOCKET_PATH_BYTES_MAX = 107
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(NamedTuple):
     """The folders and files of one daemon."""
 
     config_dir: str
@@ -28,10 +27,17 @@ class Places:
     system: bool
     home: str | None = None
     """JOBCTL_HOME: it is a trial."""
+    socket_named: bool = False
+    """JOBCTL_SOCKET: its folder may be one of others' too."""
 
     @property
     def config_file(self) -> str:
         return os.path.join(self.config_dir, "jobd.toml")
+
+    @property
+    def jobs_dir(self) -> str:
+        """The files of declared jobs: jobs.toml(5)."""
+        return os.path.join(self.config_dir, "jobs.d")
 
     @property
     def database(self) -> str:

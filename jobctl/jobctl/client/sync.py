@@ -11,7 +11,18 @@ from jobctl.client.transport import ANSWER_S, Json, Request, Response, Transport
 EVENTS_S: Final = 45.0
 #: A large database takes its time to be copied and checked before the first byte of it is sent.
 BACKUP_S: Final = 3600.0
+#: A look at what a hundred thousand jobs have to come is made within two seconds, and others may ask for theirs before.
+UPCOMING_S: Final = 60.0
+#: Thousands of lines become jobs, and a file that is being written is waited for.
+TABLES_S: Final = 300.0
+#: Ten thousand lines become jobs before the answer comes: some 8 s on two busy cores.
+CRONTAB_S: Final = 300.0
 WAIT_S_MAX: Final = 60
+#: The entity tag of a crontab that is not there.
+NO_CRONTAB: Final = '"none"'
+
+#: Parts of paths that stand where the name of a job may.
+_OWN_PARTS: Final = frozenset({"window", "import"})
 
 Query = Mapping[str, object]
 
@@ -27,7 +38,9 @@ def _target(path: str, query: Query | None = None) -> str:
 
 
 def _part(ident: object) -> str:
-    return quote(str(ident), safe="", errors="surrogateescape")
+    """A part of a path. A job may be called as a route's own part is: the daemon compares that before it is decoded."""
+    text = quote(str(ident), safe="", errors="surrogateescape")
+    return f"%{ord(text[0]):02X}{text[1:]}" if text in _OWN_PARTS else text
 
 
 def _edit(ident: object, changes: Json, rev: int | None, *, dry_run: bool | None = None) -> Request:
@@ -89,9 +102,21 @@ class Client:
         items: list[Json] = self._post("/v1/jobs/import", {"jobs": drafts})["items"]
         return items
 
+    def apply(self, path: str, drafts: list[Json], **how: bool) -> Json:
+        """`{"path", "items", "notes"}`: the jobs that a file declares, all or none. How: prune, adopt, dry_run."""
+        return self._post("/v1/apply", {"path": path, "jobs": drafts, **how})
+
+    def apply_folder(self, **how: bool) -> Json:
+        """`{"folder", "files"}`: what is in jobs.d, now. How: adopt, dry_run."""
+        return self._post("/v1/apply", how)
+
     def jobs(self, limit: int | None = None, **filters: object) -> Iterator[Json]:
         """By name; filters: state queue owner q tag source done."""
         return self._items("/v1/jobs", filters, limit)
+
+    def jobs_window(self, offset: int = 0, limit: int = 100, **asked: object) -> Json:
+        """`{"event", "total", "offset", "items": [JobLine]}`; asked: sort reverse q around."""
+        return self._get("/v1/jobs/window", {**asked, "offset": offset, "limit": limit})
 
     def job(self, ident: object) -> Json:
         """By id, name, or a unique prefix of the uid."""
@@ -139,6 +164,26 @@ class Client:
     def job_next(self, ident: object, n: int, since: str | None = None, until: str | None = None) -> Json:
         return self._get(f"/v1/jobs/{_part(ident)}/next", {"n": n, "from": since, "until": until})
 
+    def durations(self, ident: object, limit: int | None = None) -> Json:
+        """`{"count", "p50", "p95", "items"}`: how long the last runs took, and how long they usually take."""
+        return self._get(f"/v1/jobs/{_part(ident)}/durations", {"limit": limit})
+
+    def upcoming(
+        self,
+        *,
+        hours: int = 24,
+        cells: int = 48,
+        since: str | None = None,
+        q: str | None = None,
+        job: int | None = None,
+        offset: int = 0,
+        limit: int = 100,
+    ) -> Json:
+        """The next hours, or those from `since` on: a lane of cells for each job, and what all jobs come to. Of 100,000
+        jobs it takes seconds; `job`: of that one alone, and at once."""
+        query = {"hours": hours, "cells": cells, "since": since, "q": q, "job": job, "offset": offset, "limit": limit}
+        return self._get("/v1/upcoming", query, timeout_s=UPCOMING_S)
+
     # runs
 
     def create_run(self, draft: Json, key: str | None = None) -> Json:
@@ -147,6 +192,10 @@ class Client:
     def runs(self, limit: int | None = None, **filters: object) -> Iterator[Json]:
         """Newest first; filters: state owner q before since."""
         return self._items("/v1/runs", filters, limit)
+
+    def runs_window(self, offset: int = 0, limit: int = 100, **asked: object) -> Json:
+        """As `jobs_window`, of RunLine, with `active` and `today`; asked: q around."""
+        return self._get("/v1/runs/window", {**asked, "offset": offset, "limit": limit})
 
     def run(self, ident: object, wait_s: int | None = None) -> Json:
         """The run; with `wait_s` as soon as it is final, or after so many seconds."""
@@ -183,6 +232,10 @@ class Client:
         target = _target(f"/v1/runs/{_part(ident)}/log", query)
         return self._send(Request("GET", target, timeout_s=None if follow else ANSWER_S))
 
+    def log_times(self, ident: object, attempt: int | None = None) -> Json:
+        """`{"attempt", "complete", "items": [[bytes, time]…]}`: by when how much of a log had been written."""
+        return self._get(f"/v1/runs/{_part(ident)}/log/times", {"attempt": attempt})
+
     # dead letters
 
     def dead(self, limit: int | None = None, **filters: object) -> Iterator[Json]:
@@ -202,6 +255,57 @@ class Client:
         """The ids of those that were discarded."""
         ids: list[int] = self._post("/v1/dead/discard", body)["discarded"]
         return ids
+
+    # the crontabs of the host
+
+    def crontabs(self) -> Json:
+        """`live`, and each table as the daemon has read it."""
+        return self._get("/v1/crontabs")
+
+    def set_crontabs_live(self, *, on: bool, since: str | None = None, force: bool = False) -> Json:
+        """Take all tables over, from the instant `since` (RFC 3339) on, or let them go. For root.
+
+        A daemon with many tables takes its time. `force`: also while a cron daemon runs, which runs them too.
+        """
+        body = {"on": on, **_set(since=since, force=force or None)}
+        request = Request("POST", "/v1/crontabs/live", body, {}, timeout_s=TABLES_S)
+        answer: Json = self._send(request).json()
+        return answer
+
+    # the user's own crontab
+
+    def crontab(self, user: str | None = None) -> Json:
+        """`{"user", "path", "base64", "problems", "etag"}`; `NotFound` when there is none."""
+        response = self._send(Request("GET", _target("/v1/crontab", {"user": user})))
+        found: Json = response.json()
+        return {**found, "etag": response.headers.get("etag")}
+
+    def put_crontab(self, data: bytes, user: str | None = None, etag: str | None = None) -> Json:
+        """Installs it. `CallerError` with `problems` when lines are refused; `Conflict` when it is not as `etag` says.
+
+        `etag` of a table that was not there is NO_CRONTAB.
+        """
+        from base64 import b64encode
+
+        headers = {"If-Match": etag} if etag is not None else {}
+        body = {"base64": b64encode(data).decode("ascii")}
+        request = Request("PUT", _target("/v1/crontab", {"user": user}), body, headers, timeout_s=CRONTAB_S)
+        answer: Json = self._send(request).json()
+        return answer
+
+    def delete_crontab(self, user: str | None = None) -> None:
+        self._send(Request("DELETE", _target("/v1/crontab", {"user": user}))).close()
+
+    # owners
+
+    def owners(self) -> list[Json]:
+        """By name; all on one page. For root."""
+        items: list[Json] = self._get("/v1/owners")["items"]
+        return items
+
+    def rename_owner(self, old: str, new: str, uid: int | None = None) -> Json:
+        """What the owner `old` had (the one with `uid`) is the account's `new` from now on. For root."""
+        return self._post(f"/v1/owners/{_part(old)}/rename", {"to": new, **_set(uid=uid)})
 
     # queues, and the daemon as a whole
 
@@ -232,11 +336,17 @@ class Client:
     def events(
         self, *, after: int | None = None, kind: str | None = None, follow: bool = False, snapshot: bool = False
     ) -> Iterator[Message]:
+        return messages(self.event_stream(after=after, kind=kind, follow=follow, snapshot=snapshot).pieces())
+
+    def event_stream(
+        self, *, after: int | None = None, kind: str | None = None, follow: bool = False, snapshot: bool = False
+    ) -> Response:
+        """The same before it is cut into messages: comments are in it, and another thread can hang it up."""
         query = {"after": after, "kind": kind, "follow": follow, "snapshot": snapshot or None}
         request = Request(
             "GET", _target("/v1/events", query), headers={"Accept": "text/event-stream"}, timeout_s=EVENTS_S
         )
-        return messages(self._send(request).pieces())
+        return self._send(request)
 
     def preview(self, draft: Json) -> Json:
         return self._post("/v1/schedule/preview", draft)
@@ -248,6 +358,11 @@ class Client:
     def ready(self) -> Json:
         """`{"status": "ok"}`, or `Unavailable` with the reason."""
         return self._get("/v1/health/ready")
+
+    def daemon_log(self, lines: int = 50) -> list[Json]:
+        """`{"at", "level", "text"}` of the last lines, oldest first. For who operates the daemon."""
+        items: list[Json] = self._get("/v1/daemon/log", {"lines": lines})["items"]
+        return items
 
     def stop_daemon(self) -> Json:
         """Of any protocol."""

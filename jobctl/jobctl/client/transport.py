@@ -1,15 +1,18 @@
 """One request over the daemon's socket. The seam: tests and the screens may put another callable in its place."""
 
+import contextlib
 import errno
 import json
+import os
 import socket
 import sys
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 
+import jobctl
 from jobctl.client.http1 import Broken, Reader, request_bytes
-from jobctl.errors import InvalidInput, Unreachable, VersionMismatch, from_code
+from jobctl.errors import Forbidden, InvalidInput, JobctlError, Unreachable, VersionMismatch, from_code
 from jobctl.paths import checked_socket_path
 
 #: The same number as `jobctl.wire.PROTOCOL`, without importing msgspec (a test compares them).
@@ -19,6 +22,7 @@ ANSWER_S: Final = 30.0
 #: An answer that does not begin within so long may be slow; a daemon that does not even say that it lives is stopped.
 FIRST_S: Final = 1.5
 ALIVE_S: Final = 1.0
+_ROOT: Final = 0
 
 Json = dict[str, Any]
 
@@ -66,6 +70,12 @@ class Response:
         if self._socket is not None:
             self._socket.close()
 
+    def hang_up(self) -> None:
+        """From another thread: who waits for a piece gets an error at once instead. Closing would not wake it."""
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
 
 class Transport(Protocol):
     """From a request to its answer. Raises `Unreachable` when there is none, whatever the status otherwise."""
@@ -74,7 +84,7 @@ class Transport(Protocol):
 
 
 class UnixTransport:
-    """A transport to the daemon that listens on `path`."""
+    """A transport to the daemon that listens on `path`, where that is this user's or root's."""
 
     def __init__(self, path: str, *, timeout_s: float = CONNECT_S) -> None:
         self.path = checked_socket_path(path)
@@ -128,7 +138,24 @@ class UnixTransport:
             sock.close()
             busy = isinstance(error, TimeoutError) or error.errno == errno.EAGAIN
             raise unreachable(_why(error, self.path), listening=busy) from error
+        try:
+            self.must_be_trusted(sock)
+        except BaseException:
+            sock.close()
+            raise
         return sock
+
+    def must_be_trusted(self, sock: socket.socket) -> None:
+        """`Forbidden` unless this user or root listens there, as the kernel says: anybody else would be told whatever
+        is asked and sent, and could answer what he likes. Nothing has been sent yet."""
+        uid = _listeners_uid(sock)
+        if uid in (os.geteuid(), _ROOT):
+            return
+        who = "somebody unknown" if uid is None else f"uid {uid}"
+        raise Forbidden(
+            f"{self.path}: whoever listens there is {who}, neither you nor root; nothing was sent",
+            "see JOBCTL_HOME, JOBCTL_SOCKET and --socket; what is another user's is asked as that user",
+        )
 
 
 def checked(response: Response, *, any_protocol: bool = False) -> Response:
@@ -137,16 +164,29 @@ def checked(response: Response, *, any_protocol: bool = False) -> Response:
     `any_protocol`: of the few requests by which a daemon of another version is recognised and stopped.
     """
     protocol = response.headers.get("jobctl-protocol")
-    if protocol is not None and protocol != PROTOCOL and not any_protocol:
+    good = response.status < 400
+    # A refusal may come from below the API, where nobody names a protocol.
+    if protocol != PROTOCOL and not any_protocol and (good or protocol is not None):
         response.close()
         raise mismatch(protocol)
-    if response.status < 400:
+    if good:
         return response
     raise _problem(response)
 
 
-def mismatch(protocol: str) -> VersionMismatch:
-    """The daemon speaks this protocol and not ours: which side to restart."""
+def spoken(status: Json) -> str | None:
+    """The protocol that a daemon says of itself, in the one answer that is taken from every daemon."""
+    protocol = status.get("protocol")
+    return None if protocol is None else str(protocol)
+
+
+def mismatch(protocol: str | None) -> VersionMismatch:
+    """The daemon speaks this protocol and not ours: which side to restart. None: it names none."""
+    if protocol is None:
+        return VersionMismatch(
+            "whoever answers there names no protocol: it is no daemon that this jobctl knows",
+            "see which program listens on the socket; a jobd that is too old: stop it, then: jobctl daemon start",
+        )
     older = protocol.isdigit() and int(protocol) < int(PROTOCOL)
     return VersionMismatch(
         f"the daemon speaks protocol {protocol}, this jobctl speaks {PROTOCOL}",
@@ -188,6 +228,15 @@ def _listener(sock: socket.socket) -> int:
         return 0
 
 
+def _listeners_uid(sock: socket.socket) -> int | None:
+    """Whose process has called listen(2) at the other end: unix(7), SO_PEERCRED."""
+    try:
+        data = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    except OSError:
+        return None
+    return int.from_bytes(data[4:8], sys.byteorder)
+
+
 def _is_stopped(pid: int) -> bool:
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
@@ -212,14 +261,24 @@ def _to_bytes(request: Request) -> bytes:
     return request_bytes(request.method, request.path, headers, body)
 
 
-def _problem(response: Response) -> Exception:
+def _problem(response: Response) -> JobctlError:
     try:
         document = json.loads(response.read())
         code, title = str(document["code"]), str(document.get("detail") or document["title"])
     except (ValueError, KeyError, TypeError):
         return Unreachable(f"the daemon answered {response.status} without saying why", "see jobd.log")
-    details = {name: document[name] for name in ("field", "why") if document.get(name)}
-    return from_code(code, title, str(document.get("hint") or ""), details)
+    details = {name: document[name] for name in ("field", "why", "problems") if document.get(name)}
+    error = from_code(code, title, str(document.get("hint") or ""), details)
+    theirs = response.headers.get("jobctl-version")
+    if _may_be_unknown(error) and theirs not in (None, jobctl.__version__):
+        both = f"the daemon is {theirs}, this jobctl is {jobctl.__version__}"
+        error.details.setdefault("why", f"{both}: one may know what the other does not; start the older one anew")
+    return error
+
+
+def _may_be_unknown(error: JobctlError) -> bool:
+    """Whether it is about what was sent, or where to: another version may take it."""
+    return isinstance(error, InvalidInput) or error.details.get("field") == "path"
 
 
 def _why(error: OSError, path: str) -> str:

@@ -11,6 +11,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from jobctl.filters import parse
+
 Json = dict[str, Any]
 PREVIEW = {
     "schema": 1,
@@ -53,7 +55,7 @@ def job(number: int, name: str, **changed: Any) -> Json:
         "late_after": 10, "overlap": "skip", "misfire": "once", "misfire_within": 86400, "overlap_queue": 1,
         "limit": None, "retry": {"max": 3, "backoff": 10, "backoff_max": 3600, "no_retry_on": [], "on_lost": "retry",
         "lost": 3},
-        "on_failure": "dead", "notify": [], "log_max": 10_000_000, "queue": "default",
+        "on_failure": "dead", "notify": [], "mail": None, "log_max": 10_000_000, "queue": "default",
         "priority": 0, "version": 1, "rev": 1, "next_run_at": "2026-11-30T02:00:00Z", "last_run": None, "running": 0,
         "retrying": 0, "dead": 0, "skipping": 0, "error": None, "tags": [], "note": None, "source": "cli",
         "created_at": "2026-11-28T12:00:00Z",
@@ -109,6 +111,10 @@ def queue(name: str, **changed: Any) -> Json:
     return plain | changed
 
 
+def owner(name: str) -> Json:
+    return {"uid": 1001, "name": name, "jobs": 1, "account": "ok", "uid_is_now": None}
+
+
 class Asked(NamedTuple):
     """One request, as it arrived."""
 
@@ -144,6 +150,10 @@ class FakeDaemon:
         self.jobs: list[Json] = []
         self.runs: list[Json] = []
         self.ledger: list[Json] = []
+        self.durations: dict[int, Json] = {}
+        self.times: dict[int, list[Any]] = {}
+        self.said: list[Json] = []
+        self.upcoming: Json = {}
         self.queues: list[Json] = [queue("default")]
         self.works: dict[int, Json] = {}
         """What runs execute, where it is not their job's definition."""
@@ -153,7 +163,7 @@ class FakeDaemon:
         self.logs: dict[int, bytes] = {}
         self.status = dict(STATUS, socket=self.path, state_dir=str(path.parent))
         self.asked: list[Asked] = []
-        self.protocol = "1"
+        self.protocol: str | None = "1"
         self._overrides: list[tuple[str, re.Pattern[str], Handler]] = []
         self._server: _Server | None = None
         self.open()
@@ -243,7 +253,8 @@ class _Connection(BaseHTTPRequestHandler):
         )
         self.close_connection = True
         self.send_response(answer.status)
-        self.send_header("Jobctl-Protocol", self.fake.protocol)
+        if self.fake.protocol is not None:
+            self.send_header("Jobctl-Protocol", self.fake.protocol)
         for name, value in answer.headers.items():
             self.send_header(name, value)
         if "Transfer-Encoding" not in answer.headers:
@@ -285,6 +296,45 @@ def _jobs(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
     found = [item for item in fake.jobs if words == [""] or any(_is(item, word) for word in words)]
     found = [item for item in found if "tag" not in asked.query or asked.query["tag"] in item["tags"]]
     return _page(sorted(found, key=lambda item: str(item["name"])), asked)
+
+
+def _jobs_window(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
+    """By name, or by the next fire; the fields that the command line reads."""
+    lines = [
+        {"id": item["id"], "name": item["name"], "owner": item["owner"], "next_run_at": item["next_run_at"],
+         "tags": item["tags"], "recent": "..x>", "p50": 41, "p95": 62.5}
+        for item in sorted(fake.jobs, key=lambda item: str(item["name"]))
+    ]  # fmt: skip
+    if asked.query.get("sort") == "next":
+        lines.sort(key=lambda line: (line["next_run_at"] is None, str(line["next_run_at"])))
+    offset, limit = int(asked.query["offset"]), int(asked.query["limit"])
+    if "around" in asked.query:
+        offset = next((at for at, line in enumerate(lines) if str(line["id"]) == asked.query["around"]), 0)
+    answer = {"schema": 1, "event": fake.status["last_event"], "total": len(lines), "offset": offset}
+    return Answer(200, {**answer, "items": lines[offset : offset + limit]})
+
+
+def _runs_window(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
+    """Active ones first."""
+    active = [item for item in fake.runs if item["state"] in ("scheduled", "ready", "running")]
+    lines = [{**item, "p50": 41, "p95": 62.5} for item in (*active, *(run for run in fake.runs if run not in active))]
+    answer = {"schema": 1, "event": fake.status["last_event"], "total": len(lines), "offset": 0, "today": {}}
+    return Answer(200, {**answer, "active": len(active), "items": lines[: int(asked.query["limit"])]})
+
+
+def _durations(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
+    return Answer(
+        200, fake.durations.get(found["id"], {"schema": 1, "count": 0, "p50": None, "p95": None, "items": []})
+    )
+
+
+def _log_times(fake: FakeDaemon, asked: Asked, found: Json) -> Answer:
+    return Answer(200, {"schema": 1, "attempt": 1, "complete": True, "items": fake.times.get(found["id"], [])})
+
+
+def _upcoming(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
+    limit = int(asked.query["limit"])
+    return Answer(200, {**fake.upcoming, "items": fake.upcoming["items"][:limit]})
 
 
 def _add(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
@@ -443,7 +493,12 @@ def _matching_dead(fake: FakeDaemon, wanted: Mapping[str, Any]) -> list[Json]:
         found = [item for item in found if str(wanted["job"]) in (str(item["job_id"]), item["job"])]
     for name in ("class", "fingerprint"):
         found = [item for item in found if wanted.get(name) in (None, item[name])]
-    return [item for item in found if wanted.get("q", "") in item["job"]]
+    return [item for item in found if _named(item, wanted)]
+
+
+def _named(item: Json, wanted: Mapping[str, Any]) -> bool:
+    """Whether the name of its job has the words of a filter."""
+    return all(word in item["job"] for word in parse(wanted.get("q", "")).words("word"))
 
 
 def _groups(fake: FakeDaemon, asked: Asked) -> Answer:
@@ -545,12 +600,16 @@ def _events(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
 
 
 def _called(fake: FakeDaemon, asked: Asked) -> list[Json]:
-    found = [item for item in fake.runs if asked.query.get("q", "") in item["job"]]
+    found = [item for item in fake.runs if _named(item, asked.query)]
     return [item for item in found if _in_state(item, asked)]
 
 
 def _in_state(item: Json, asked: Asked) -> bool:
     return "state" not in asked.query or item["state"] in asked.query["state"].split(",")
+
+
+def _rename_owner(fake: FakeDaemon, asked: Asked, match: "re.Match[str]") -> Answer:
+    return Answer(200, owner(str(asked.body["to"])))
 
 
 def _plain(make: Callable[[FakeDaemon, Asked], Answer]) -> Callable[..., Answer]:
@@ -561,6 +620,12 @@ _ROUTES: list[tuple[str, "re.Pattern[str]", Callable[..., Answer]]] = [
     (method, re.compile(path), handler)
     for method, path, handler in (
         ("GET", "/v1/jobs", _jobs),
+        ("GET", "/v1/jobs/window", _jobs_window),
+        ("GET", "/v1/runs/window", _runs_window),
+        ("GET", "/v1/upcoming", _upcoming),
+        ("GET", "/v1/jobs/([^/]+)/durations", _one_job(_durations)),
+        ("GET", "/v1/runs/([^/]+)/log/times", _one_run(_log_times)),
+        ("GET", "/v1/daemon/log", _plain(lambda fake, asked: _page(fake.said[-int(asked.query["lines"]) :], asked))),
         ("POST", "/v1/jobs", _add),
         ("GET", "/v1/jobs/([^/]+)", _one_job(lambda fake, asked, found: Answer(200, found))),
         ("PATCH", "/v1/jobs/([^/]+)", _one_job(_edit)),
@@ -588,6 +653,8 @@ _ROUTES: list[tuple[str, "re.Pattern[str]", Callable[..., Answer]]] = [
         ("PUT", "/v1/queues/([^/]+)", _set_queue),
         ("POST", "/v1/queues/([^/]+)/pause", _pause_queue),
         ("POST", "/v1/queues/([^/]+)/resume", _resume_queue),
+        ("GET", "/v1/owners", _plain(lambda fake, asked: _page([owner("ada")], asked))),
+        ("POST", "/v1/owners/([^/]+)/rename", _rename_owner),
         ("POST", "/v1/daemon/pause", _plain(_pause_daemon)),
         ("POST", "/v1/daemon/resume", _plain(_resume_daemon)),
         ("GET", "/v1/runs/([^/]+)/log", _one_run(_log)),

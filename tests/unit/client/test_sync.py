@@ -96,3 +96,19 @@ def test_an_edit_names_the_revision_it_is_of(daemon: FakeDaemon, client: Client)
     client.edit_job("backup", {"grace": "5s"})
     sent = [(asked.method, asked.headers.get("If-Match"), asked.query) for asked in daemon.asked]
     assert sent == [("PATCH", '"1"', {}), ("PATCH", '"2"', {"dry_run": "1"}), ("PATCH", None, {})]
+
+
+def test_a_job_that_is_called_as_a_part_of_a_route_is_asked_for_by_other_bytes(
+    daemon: FakeDaemon, client: Client
+) -> None:
+    daemon.jobs += [job(2, "window"), job(3, "import")]
+    for name in ("window", "import"):
+        assert client.job(name)["name"] == name
+        assert daemon.asked[-1].path == f"/v1/jobs/%{ord(name[0]):02X}{name[1:]}"
+    daemon.override("GET", "/v1/(jobs|runs)/window", Answer(200, b'{"items": []}'))
+    client.jobs_window(5, 10, sort="next", q="state:failed", around=None)
+    query = {"offset": "5", "limit": "10", "sort": "next", "q": "state:failed"}
+    assert (daemon.asked[-1].path, daemon.asked[-1].query) == ("/v1/jobs/window", query)
+    client.runs_window(around=7)
+    query = {"offset": "0", "limit": "100", "around": "7"}
+    assert (daemon.asked[-1].path, daemon.asked[-1].query) == ("/v1/runs/window", query)

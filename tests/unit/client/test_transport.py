@@ -1,16 +1,22 @@
 """One request: what comes back, and the reason in words when nothing does."""
 
+import os
 import socket
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from jobctl import wire
+from jobctl.client.discover import client_for
 from jobctl.client.sync import Client
 from jobctl.client.transport import PROTOCOL, Request, UnixTransport, unreachable
-from jobctl.errors import BY_CODE, InvalidInput, JobctlError, Unreachable, VersionMismatch, from_code
+from jobctl.errors import BY_CODE, Forbidden, InvalidInput, JobctlError, Unreachable, VersionMismatch, from_code
+from kit.accounts import needs_root
 from unit.client.fake_daemon import Answer, FakeDaemon, problem
+
+STRANGER = 54_321
 
 
 def client(path: str) -> Client:
@@ -30,6 +36,25 @@ def test_another_protocol_is_refused(daemon: FakeDaemon) -> None:
     daemon.protocol = "2"
     with pytest.raises(VersionMismatch, match="protocol 2"):
         client(daemon.path).job("backup")
+
+
+def test_an_answer_without_a_protocol_is_believed_by_nobody_who_changes_or_reads_jobs(daemon: FakeDaemon) -> None:
+    daemon.protocol = None
+    with pytest.raises(VersionMismatch, match="names no protocol"):
+        list(client(daemon.path).jobs())
+    assert client(daemon.path).stop_daemon()["state"] == "stopping"
+
+
+@pytest.mark.parametrize(("theirs", "why"), [("0.1.0", None), ("9.9", "the daemon is 9.9, this jobctl is 0.1.0")])
+def test_a_refusal_by_another_version_of_the_same_protocol_says_so(
+    daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch, theirs: str, why: str | None
+) -> None:
+    monkeypatch.setattr("jobctl.__version__", "0.1.0")
+    unknown = problem(422, "invalid_input", "there is no field colour", "", "colour")
+    daemon.override("GET", "/v1/jobs/backup", unknown._replace(headers={**unknown.headers, "Jobctl-Version": theirs}))
+    with pytest.raises(InvalidInput) as caught:
+        client(daemon.path).job("backup")
+    assert str(caught.value.details.get("why")).partition(":")[0] == str(why)
 
 
 def test_a_daemon_of_another_protocol_is_recognised_and_stopped(daemon: FakeDaemon) -> None:
@@ -140,3 +165,30 @@ def test_a_closed_folder_is_not_helped_by_a_start() -> None:
     assert "folders of your own" in unreachable("/x/jobd.sock: permission denied; this user may not enter").hint
     both = "/x: permission denied; y: there is no socket, so no daemon runs there"
     assert "jobctl daemon start" in unreachable(both).hint
+
+
+@needs_root
+def test_nothing_is_sent_to_a_server_that_is_neither_this_users_nor_roots(tmp_path: Path) -> None:
+    """A socket of another user's, listened on with that user's rights: as root, and as a third user."""
+    path = str(tmp_path / "theirs.sock")
+    listener = socket.socket(socket.AF_UNIX)
+    with listener:
+        listener.bind(path)
+        _as(STRANGER, listener.listen)
+        with pytest.raises(Forbidden, match=f"uid {STRANGER}") as caught:
+            client(path).status()
+        assert caught.value.exit_code == 6
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.recv(1) == b""
+        with pytest.raises(Forbidden):
+            client_for([path, str(tmp_path / "none.sock")]).status()
+
+
+def _as(uid: int, what: Callable[[], object]) -> None:
+    """With the rights of a user for a moment: listen(2) notes whose they are."""
+    os.seteuid(uid)
+    try:
+        what()
+    finally:
+        os.seteuid(0)
