@@ -1,6 +1,5 @@
 """`jobctl add`: a job with a schedule, or one that is run by hand."""
 
-from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -10,8 +9,8 @@ from jobctl.cli.added import show_added
 from jobctl.cli.definition import ABOUT, Definition, Key, Quiet
 from jobctl.cli.options import grouped
 from jobctl.cli.session import Session
-from jobctl.cli.times import milliseconds
 from jobctl.errors import InvalidInput
+from jobctl.reading.times import milliseconds
 
 EXAMPLES = (
     ('jobctl add backup --cron "0 3 * * *" -- /usr/local/bin/backup --full', "every day at 03:00, host time"),
@@ -42,8 +41,10 @@ def verb(
     session: Session = ctx.obj
     name, extra = (words[0], words[1:]) if words else (None, [])
     plan.check_quotes(words or [], extra, definition.cron)
-    if extra:
-        draft.refuse_words(extra, f"add {name}", " ".join(map(quote, extra)))
+    if words and extra:
+        from jobctl.cli.misplaced import refuse
+
+        refuse(ctx, words)
     options = {**definition._asdict(), "name": name, "idempotency_key": idempotency_key}
     body = _body(session, options) | ({"paused": True} if paused else {})
     found = _slips(session, options, body)

@@ -8,6 +8,7 @@ import typer
 
 from jobctl.cli import describe
 from jobctl.cli.newfile import new_file
+from jobctl.cli.progress import Progress
 from jobctl.cli.session import Session
 from jobctl.client.transport import Response
 from jobctl.errors import InvalidInput, Unreachable
@@ -41,9 +42,11 @@ def verb(
     if keep is not None and path == file:
         raise InvalidInput("--keep is for a folder", "name the folder to put backups into", field="--keep")
     began_ms = session.world.clock.boot_ms()
-    with new_file(path, force=force) as target:
+    with new_file(path, force=force) as target, Progress(session, "backup", unit="bytes") as progress:
         response = client.backup()
-        size = _write(response, target)
+        length = response.headers.get("content-length", "")
+        progress.reach(0, int(length) if length.isdigit() else None)
+        size = _write(response, target, progress)
     removed = _rotate(path, str(status["host"]), keep) if keep is not None else []
     _said(session, response, path, size, (session.world.clock.boot_ms() - began_ms) / 1000, removed)
 
@@ -70,7 +73,7 @@ def _must_be_elsewhere(path: str, state_dir: str) -> None:
         raise InvalidInput(f"{path} is in the daemon's state folder", "put a backup somewhere else", field="FILE")
 
 
-def _write(response: Response, target: Any) -> int:
+def _write(response: Response, target: Any, progress: Progress) -> int:
     import hashlib
 
     found, size = hashlib.sha256(), 0
@@ -78,6 +81,7 @@ def _write(response: Response, target: Any) -> int:
         target.write(piece)
         found.update(piece)
         size += len(piece)
+        progress.reach(size)
     if found.hexdigest() != response.headers.get("jobctl-backup-sha256"):
         raise Unreachable("the copy arrived damaged", "do it again; nothing was written")
     return size

@@ -1,19 +1,24 @@
 """From the module of a verb to a Typer command: the common options, and help with the examples first."""
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any, Final
 
 from typer import _click
 from typer.core import TyperCommand, TyperOption
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
+from jobctl.cli.fitted import fitted
 from jobctl.cli.render import FORMATS
 from jobctl.cli.session import Common, Session
 from jobctl.cli.verbs import Verb
 
 _COMMON = "Common options"
+_NUMBER: Final = re.compile(r"[0-9.]")
 
 
 class VerbCommand(TyperCommand):
@@ -21,14 +26,21 @@ class VerbCommand(TyperCommand):
 
     verb: Verb
     examples: Sequence[tuple[str, str]] = ()
+    bare: Mapping[str, str] = MappingProxyType({})
+    """Options whose value may be left out, and what stands for it then: click has no such thing any more."""
+
+    def parse_args(self, ctx: _click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, list(_filled(args, self.bare)))
 
     def format_help(self, ctx: _click.Context, formatter: _click.HelpFormatter) -> None:
+        session = ctx.find_object(Session)
+        room = None if session is None else session.render.out.width()
         formatter.write(f"Usage: jobctl {self.verb.words} {self.verb.usage}".rstrip() + "\n\n")
-        formatter.write((self.help or self.verb.summary).strip() + "\n")
+        formatter.write(fitted((self.help or self.verb.summary).strip(), room) + "\n")
         if self.examples:
             with formatter.section("Examples"):
                 for command, comment in self.examples:
-                    formatter.write(f"  {command}\n" + (f"      {comment}\n" if comment else ""))
+                    formatter.write(f"  {command}\n" + (fitted(f"      {comment}\n", room) if comment else ""))
         self.format_options(ctx, formatter)
 
     def format_options(self, ctx: _click.Context, formatter: _click.HelpFormatter) -> None:
@@ -60,8 +72,17 @@ def command_of(verb: Verb) -> VerbCommand:
     assert isinstance(command, VerbCommand)
     command.verb = verb
     command.examples = getattr(module, "EXAMPLES", ())
+    command.bare = getattr(module, "BARE", {})
     command.params += _common_options()
     return command
+
+
+def _filled(args: Sequence[str], bare: Mapping[str, str]) -> Iterator[str]:
+    """The value of an option that may be without one is what follows it, if that looks like a number."""
+    for arg, following in pairwise((*args, "")):
+        yield arg
+        if arg in bare and not _NUMBER.match(following):
+            yield bare[arg]
 
 
 def _common_options() -> list[_click.Parameter]:

@@ -8,7 +8,7 @@ from jobctl.cli import describe
 from jobctl.cli.added import fires, when
 from jobctl.cli.draft import OPTIONS
 from jobctl.cli.session import Session
-from jobctl.cli.times import duration
+from jobctl.reading.times import duration
 
 _SECONDS: Final = ("timeout", "grace", "late_after", "misfire_within", "schedule.every", "schedule.jitter",
                    "retry.backoff", "retry.backoff_max")  # fmt: skip
@@ -26,7 +26,7 @@ def show_changes(
 ) -> None:
     """`answer` is that of a dry run; `job` is what it would change. `aside`: on stderr, where a person is asked."""
     render = session.render
-    facts = [*_changes(answer["changes"]), *_fires(session, job, answer)]
+    facts = [*field_changes(answer["changes"]), *_fires(session, job, answer)]
     held = describe.held(answer["job"], session.viewer)
     facts += [("held", f"{held}: nothing starts until that ends")] if held else []
     if aside:
@@ -43,7 +43,7 @@ def show_changes(
 def since_seen(seen: dict[str, Any], now: dict[str, Any]) -> Facts:
     """What is different in a job since somebody looked at it."""
     before, after = _flat(seen), _flat(now)
-    return _changes([
+    return field_changes([
         {"field": field, "before": before.get(field), "after": after.get(field)}
         for field in dict.fromkeys((*before, *after)) if before.get(field) != after.get(field)
     ])  # fmt: skip
@@ -60,7 +60,8 @@ def _flat(job: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _changes(changes: list[dict[str, Any]]) -> Facts:
+def field_changes(changes: list[dict[str, Any]]) -> Facts:
+    """Each as the option that sets it, and before → after."""
     lines = [(_label(change["field"]), *(_value(change["field"], change[side]) for side in ("before", "after")))
              for change in changes]  # fmt: skip
     return [(label, f"{before} → {after}") for label, before, after in lines]

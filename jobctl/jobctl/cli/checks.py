@@ -7,7 +7,9 @@ from typing import Any, Final, NamedTuple
 
 from jobctl import __version__
 from jobctl.cli import describe
+from jobctl.cli.beside_cron import beside_cron, live_lines
 from jobctl.cli.session import Session
+from jobctl.cli.weakness import weak_points
 from jobctl.errors import JobctlError, NotFound
 
 NO_DAEMON: Final = "daemon"
@@ -54,7 +56,8 @@ def examine(session: Session, *, deep: bool = False) -> list[Finding]:
         *_job_states(status),
         *_telling(session, status, jobs),
         *_commands(session, jobs),
-        *_doubles(session, jobs),
+        *_weak(session, jobs),
+        *_doubles(session, status, jobs),
         *_path(session),
     ]
 
@@ -90,7 +93,7 @@ def _version(status: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _clock(session: Session, status: dict[str, Any]) -> Iterator[Finding]:
-    from jobctl.cli.times import milliseconds
+    from jobctl.reading.times import milliseconds
 
     skew_ms = abs(milliseconds(status["now"]) - session.world.clock.now_ms())
     if skew_ms > _SKEW_MS_MAX:
@@ -130,9 +133,10 @@ def _disk(status: dict[str, Any]) -> Iterator[Finding]:
     except OSError:
         return
     free, total = disk.f_bavail * disk.f_frsize, max(1, disk.f_blocks * disk.f_frsize)
-    database = describe.size(status["database_bytes"])
+    size = status["database_bytes"]  # not everybody is told
+    database = "" if size is None else f"; database {describe.size(size)}"
     level = disk_level(free, total)
-    text = f"{describe.size(free)} free ({free / total:.0%}) at {status['state_dir']}; database {database}"
+    text = f"{describe.size(free)} free ({free / total:.0%}) at {status['state_dir']}{database}"
     yield Finding("disk", level, text, "" if level == "ok" else "free some room: a full disk stops new runs")
 
 
@@ -201,26 +205,39 @@ def _telling(session: Session, status: dict[str, Any], jobs: Iterable[dict[str, 
         yield Finding("notify", BAD, text, "install one, or jobctl edit JOB --notify exec:COMMAND")
     if status.get("untold"):
         text = f"{status['untold']} of {status['jobs']['total']} jobs tell nobody when they fail"
-        yield Finding("notify", "note", text, "jobctl edit JOB --notify mail, or exec:COMMAND")
+        yield Finding("notify", "note", text, "jobctl edit JOB --notify mail, or exec:COMMAND; or notify in its file")
 
 
 def _commands(session: Session, jobs: Iterable[dict[str, Any]]) -> Iterator[Finding]:
     """Programs that are not there. Only those this user can judge: absolute paths, and names on PATH."""
     from shutil import which
 
-    missing = []
+    missing, lines = [], 0
     for job in jobs:
         command = job["target"].get("command")
+        lines += not command
         if command and not which(command[0], path=session.world.environ.get("PATH")):
             missing.append(f"{job['name']}: {command[0]}")
     for text in missing:
         yield Finding("command", BAD, f"not found or not executable: {text}", "correct the path, or install it")
     if not missing:
-        yield Finding("command", "ok", "the programs of all jobs are there")
+        unseen = f"; lines for a shell ({lines}) were not looked into" if lines else ""
+        yield Finding("command", "ok", f"the programs that jobs name are there{unseen}")
 
 
-def _doubles(session: Session, jobs: list[dict[str, Any]]) -> Iterator[Finding]:
-    """Jobs whose line is still active in a crontab: both would run."""
+def _weak(session: Session, jobs: Iterable[dict[str, Any]]) -> Iterator[Finding]:
+    """Files of jobs that run as the caller, and that somebody else can change."""
+    found = [(job["name"], point) for job in jobs for point in weak_points(session, job)]
+    for name, point in found:
+        hint = "give it to root (or whom it runs as), and take the right away: chown, chmod go-w"
+        yield Finding("trust", WARN, f"{name} runs what others can change: {point}", hint)
+    if not found:
+        yield Finding("trust", "ok", "nobody else can change the programs of your jobs, as far as one can see")
+
+
+def _doubles(session: Session, status: dict[str, Any], jobs: list[dict[str, Any]]) -> Iterator[Finding]:
+    """Jobs whose line is still active in a crontab, and a cron beside a daemon that runs the host's tables: both would
+    run."""
     from jobctl.crontabs.doubles import find_doubles
     from jobctl.crontabs.survey import known_tables
     from jobctl.crontabs.users import name_of_uid
@@ -228,11 +245,16 @@ def _doubles(session: Session, jobs: list[dict[str, Any]]) -> Iterator[Finding]:
     world = session.world
     caller = name_of_uid(world.uid)
     found = find_doubles(known_tables(world.environ, caller, world.uid), jobs, caller=caller) if jobs else []
+    live = live_lines(status) is not None
     for double in found:
-        where = f"{double.path}, line {double.line}"
-        yield Finding(
-            "double", BAD, f"{double.job} is also active in {where}: it runs twice", "jobctl import crontab --apply"
-        )
+        text = f"{double.job} is also active in {double.path}, line {double.line}: it runs twice"
+        hint = "remove one: jobctl rm JOB, or the line" if live else "jobctl import crontab --apply"
+        yield Finding("double", BAD, text, hint)
+    beside = beside_cron(session, status)
+    for one in beside:
+        yield Finding("cron", BAD if one.bad else WARN, one.text, one.hint)
+    if live and not beside:
+        yield Finding("cron", "ok", "jobd runs the crontabs of this host, and no cron does")
     if not found:
         yield Finding("double", "ok", "no job is also active in a crontab that can be read")
 

@@ -15,12 +15,42 @@ EXAMPLES = (
 
 _BASH = r"""# jobctl completion for bash
 _jobctl() {
-    local name rest quoted
+    local line=${COMP_LINE:0:COMP_POINT} word='' quote='' char name rest at words=()
+    # jobctl gets the words as they will be: COMP_WORDS has them with their quotes, and in pieces at colons.
+    for ((at = 0; at < ${#line}; at++)); do
+        char=${line:at:1}
+        if [[ $quote == \\ ]]; then
+            word+=$char quote=''
+        elif [[ -n $quote && $char == "$quote" ]]; then
+            quote=''
+        elif [[ -n $quote ]]; then
+            word+=$char
+        elif [[ $char == [\'\"\\] ]]; then
+            quote=$char
+        elif [[ $char == [[:space:]] ]]; then
+            if [[ -n $word ]]; then words+=("$word"); fi
+            word=''
+        else
+            word+=$char
+        fi
+    done
+    while [[ -n ${words[0]-} && ${words[0]} != "${COMP_WORDS[0]}" ]]; do words=("${words[@]:1}"); done
     COMPREPLY=()
     while IFS=$'\t' read -r name rest; do
-        printf -v quoted %q "$name"
-        COMPREPLY+=("$quoted")
-    done < <(command "${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+        if [[ -z $name ]]; then # nothing would be right, no file either
+            compopt +o default 2>/dev/null
+            continue
+        fi
+        if [[ -z $quote ]]; then # what readline replaces begins behind the last colon, and with the last @
+            printf -v name %q "$name"
+            for char in : = @; do
+                if [[ $word == *$char* && $name == *$char* && $COMP_WORDBREAKS == *$char* ]]; then
+                    rest=${name##*"$char"} name=${char/[:=]/}$rest
+                fi
+            done
+        fi
+        COMPREPLY+=("$name")
+    done < <(command "${COMP_WORDS[0]}" __complete "${words[@]:1}" "$word" 2>/dev/null)
 }
 complete -o default -o nosort -F _jobctl jobctl
 """
@@ -29,13 +59,18 @@ _ZSH = r"""#compdef jobctl
 # jobctl completion for zsh
 _jobctl() {
     local -a found
-    local line
-    for line in "${(@f)$(command "${words[1]}" __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
-        [[ -n $line ]] && found+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+    local line nothing
+    # jobctl gets the words as they will be: without quotes and backslashes.
+    for line in "${(@f)$(command "${words[1]}" __complete "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}"; do
+        if [[ $line == $'\t' ]]; then # nothing would be right, no file either
+            nothing=1
+        elif [[ -n $line ]]; then
+            found+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+        fi
     done
     if (( ${#found} )); then
-        _describe 'jobctl' found
-    else
+        _describe -V 'jobctl' found
+    elif [[ -z $nothing ]]; then
         _files
     fi
 }
@@ -50,9 +85,19 @@ _FISH = r"""# jobctl completion for fish
 function __jobctl_complete
     set -l words (commandline --tokenize --cut-at-cursor --current-process)
     set -l current (commandline --current-token --cut-at-cursor)
-    command $words[1] __complete $words[2..-1] "$current" 2>/dev/null
+    # jobctl gets the word as it will be: without the quote that is still open, and without backslashes.
+    set -l quote (string match --regex '^["\']' -- "$current")
+    set -l word (string unescape -- "$current$quote"); or set word "$current"
+    set -l found (command $words[1] __complete $words[2..-1] "$word" 2>/dev/null)
+    if test "$found[1]" = \t # nothing would be right, no file either
+        return
+    else if set -q found[1]
+        printf '%s\n' $found
+    else
+        __fish_complete_path "$current"
+    end
 end
-complete --command jobctl --keep-order --arguments '(__jobctl_complete)'
+complete --command jobctl --keep-order --no-files --arguments '(__jobctl_complete)'
 """
 
 SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}

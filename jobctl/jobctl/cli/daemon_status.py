@@ -6,12 +6,13 @@ import typer
 
 from jobctl.cli.ending import Ended, How
 from jobctl.cli.session import Session
-from jobctl.cli.times import span
+from jobctl.client.transport import PROTOCOL, mismatch, spoken
 from jobctl.errors import Unreachable
+from jobctl.reading.times import span
 
 EXAMPLES = (("jobctl daemon status", ""), ("jobctl daemon status --json | jq .pid", ""))
 FIELDS: Final = ("pid", "runner_pid", "version", "state", "uptime_s")
-_EXTRA: Final = ("socket", "running", "started_at", "returns_after_reboot")
+_EXTRA: Final = ("socket", "running", "started_at", "returns_after_reboot", "standbys")
 
 
 def verb(ctx: typer.Context) -> None:
@@ -28,6 +29,9 @@ def verb(ctx: typer.Context) -> None:
             session.render.word(f"{error.details.get('why', error.message)}; {error.hint}")
         raise Ended(How.NOT_RUNNING) from error
     print_status(session, status)
+    if spoken(status) != PROTOCOL:
+        other = mismatch(spoken(status))
+        session.render.word(f"{other.message}; {other.hint}")
 
 
 def print_status(session: Session, status: dict[str, Any]) -> None:

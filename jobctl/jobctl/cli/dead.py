@@ -7,7 +7,7 @@ import typer
 from jobctl.cli import describe
 from jobctl.cli.select import checked_words, find_job
 from jobctl.cli.session import Session, instant
-from jobctl.cli.verbs import FAILURE_CLASSES
+from jobctl.cli.verbs import FAILURE_CLASSES, FILTER_HELP
 from jobctl.client.sync import Client
 from jobctl.client.transport import Json
 from jobctl.errors import InvalidInput
@@ -30,7 +30,7 @@ class DeadFilter(NamedTuple):
     ] = None
     query: Annotated[
         str | None,
-        typer.Option("-q", "--query", metavar="TEXT", help="whose job's name has it", rich_help_panel=_PANEL),
+        typer.Option("-q", "--query", metavar="FILTER", help=f"that match: {FILTER_HELP}", rich_help_panel=_PANEL),
     ] = None
     since: Annotated[
         str | None,

@@ -223,6 +223,24 @@ Notify = Annotated[
         section=FAILURES,
     ),
 ]
+Mail = Annotated[
+    Text,
+    _option(
+        "--mail",
+        value="TO",
+        help="who gets what it prints by mail, as cron sends it: login names or addresses, with commas",
+        section=FAILURES,
+    ),
+]
+MailOn = Annotated[
+    Text,
+    _option(
+        "--mail-on",
+        value="output|failure|always",
+        help="after which runs: that printed something, that failed for good, or all (output)",
+        section=FAILURES,
+    ),
+]
 
 # ── about it ──────────────────────────────────────────────
 Note = Annotated[Text, _option("--note", value="TEXT", help="what a reader should know", section=ABOUT)]
@@ -275,5 +293,7 @@ class Definition(NamedTuple):
     on_lost: OnLost = None
     on_failure: OnFailure = None
     notify: Notify = None
+    mail: Mail = None
+    mail_on: MailOn = None
     note: Note = None
     tag: Tag = None

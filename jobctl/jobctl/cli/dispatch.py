@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from jobctl.cli.render import Render
-from jobctl.cli.session import Session
 from jobctl.cli.verbs import ALIASES, BY_WORDS, GROUPS, VERBS, Verb, overview
 from jobctl.cli.world import World
 from jobctl.errors import InvalidInput
@@ -16,7 +15,10 @@ def dispatch(arguments: Sequence[str], world: World) -> None:
     """Carry out one command line. Raises whatever its verb raises."""
     before, rest = _leading_options(list(arguments))
     if not rest and before and before[-1] in _HELP:
-        _plain(world).text(overview())
+        from jobctl.cli.fitted import fitted
+
+        render = _plain(world)
+        render.text(fitted(overview(), render.out.width()))
         return
     if rest and rest[0] == "__complete":
         from jobctl.cli.complete import complete
@@ -77,8 +79,10 @@ def _invoke(verb: Verb, arguments: list[str], world: World) -> None:
     from typer.exceptions import Exit
 
     from jobctl.cli.build import command_of
+    from jobctl.cli.session import Session
 
     session = Session(world)
+    session.typed = arguments
     if verb.command and "--" in arguments:
         at = arguments.index("--")
         arguments, session.command = arguments[:at], arguments[at + 1 :]

@@ -11,6 +11,7 @@ from jobctl.cli.select import find_job
 from jobctl.cli.session import Session
 from jobctl.cli.table import Cell, Column
 from jobctl.errors import InvalidInput
+from jobctl.reading import spawning
 
 EXAMPLES = (
     ("jobctl dlq ls", "by how they failed"),
@@ -82,7 +83,7 @@ def _show_groups(session: Session, groups: list[dict[str, Any]], *, narrowed: bo
     rows: list[list[Any]] = []
     for group in groups:
         failed = Cell(describe.failure(group), style="bad")
-        row = [group["count"], _jobs(group["jobs"]), failed, describe.first_line(group["error"]),
+        row = [group["count"], _jobs(group["jobs"]), failed, _said(group),
                viewer.ago(group["last_at"]), group["replays"], group["newest_run_id"],
                group["fingerprint"]]  # fmt: skip
         if wide:
@@ -109,7 +110,7 @@ def _show_runs(session: Session, runs: list[dict[str, Any]], *, narrowed: bool) 
         relative = viewer.ago(run["finished_at"])
         died = Cell(f"{clock(run['finished_at'])}, {relative}", relative)
         row = [run["id"], run["job"], died, Cell(describe.failure(run), style="bad"),
-               describe.first_line(run["error"]), run["attempt"], run["replays"]]  # fmt: skip
+               _said(run), run["attempt"], run["replays"]]  # fmt: skip
         if wide:
             row += [run["fingerprint"], run["reason"], run["key"]]
         rows.append(row)
@@ -117,6 +118,14 @@ def _show_runs(session: Session, runs: list[dict[str, Any]], *, narrowed: bool) 
     if render.out.terminal:
         newest = runs[0]["id"]
         render.word(f"{count_words(len(runs))}; jobctl dlq show {newest}, jobctl dlq replay {newest}")
+
+
+def _said(found: dict[str, Any]) -> str:
+    """What it printed last; of what could not start, and so printed nothing, why."""
+    said = describe.first_line(found["error"])
+    if said or found["class"] != "spawn_error":
+        return said
+    return spawning.in_words(describe.first_line(found["reason"])).removeprefix("it could not be started: ")
 
 
 def _jobs(names: list[str]) -> Cell:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from jobctl.cli import describe
+from jobctl.cli import describe, outdated, over
 from jobctl.cli.asking import confirm
 from jobctl.cli.dead import AT_ONCE_MAX, All, DeadFilter, Wanted, Which, Yes, count_words, parts, wanted
 from jobctl.cli.ending import CommandEnded, Ended, How
@@ -23,6 +23,8 @@ EXAMPLES = (
 )
 _HOW: Final = "How"
 _SHOWN: Final = 8
+#: Requests of a thousand each that take long enough to say how far they are.
+_LONG: Final = 2
 
 
 @grouped
@@ -79,12 +81,15 @@ def verb(
     if edit:
         edited = _edit(session, client, chosen, current=current, yes=yes)
         how |= {"edit": edited} if edited else {}
-    bodies = _bodies(session, client, chosen, limit, keyed=key is not None, yes=yes)
+    plain = not (current or as_recorded or edit)
+    bodies, told = _bodies(session, client, chosen, limit, keyed=key is not None, yes=yes, plain=plain)
     if len(bodies) > 1 and (pace or stop_on_failure):
         raise InvalidInput(f"--pace and --stop-on-failure go with up to {AT_ONCE_MAX}", f"say --limit {AT_ONCE_MAX}")
-    answers = [_replayed(client, {**body, **how}, key) for body in bodies]
+    answers = _all_replayed(session, client, [{**body, **how} for body in bodies], key)
     done = _together(answers)
     _print(session, chosen, done, quiet=wait)
+    if plain and not told and not session.render.machine:
+        _tell_of_edits(session, client, outdated.named(client, done["replayed"]))
     if wait:
         _wait(session, client, done["replayed"])
     if done["skipped"] and not done["replayed"]:
@@ -94,21 +99,45 @@ def verb(
 
 
 def _bodies(
-    session: Session, client: Client, chosen: Wanted, limit: int | None, *, keyed: bool, yes: bool
-) -> list[dict[str, Any]]:
-    """What is sent: the runs that a person was asked about, by their ids.
+    session: Session, client: Client, chosen: Wanted, limit: int | None, *, keyed: bool, yes: bool, plain: bool
+) -> tuple[list[dict[str, Any]], bool]:
+    """What is sent: the runs that a person was asked about, by their ids; and whether that person was told of edits.
 
     Under a key it is the filter itself, so that a repetition asks for the same.
     """
     capped = {"limit": limit} if limit is not None else {}
     if not chosen.bulk:
-        return [{**chosen.fields, **capped}]
-    found = [run["id"] for run in client.dead(**chosen.filters)]
-    ids = found[::-1][:limit]
-    if ids and not yes:
+        return [{**chosen.fields, **capped}], False
+    found = list(client.dead(**chosen.filters))[::-1][:limit]
+    ids = [run["id"] for run in found]
+    asks = bool(ids) and not yes
+    if asks:
         text = count_words(len(ids))
+        if plain and session.world.interactive():
+            _tell_of_edits(session, client, found)
         confirm(session, f"replay {text}", f"replays {text}", "replayed")
-    return [{**chosen.fields, **capped}] if keyed else [{"ids": part} for part in parts(ids)]
+    return [{**chosen.fields, **capped}] if keyed else [{"ids": part} for part in parts(ids)], asks
+
+
+def _tell_of_edits(session: Session, client: Client, runs: list[dict[str, Any]]) -> None:
+    words = outdated.words_of(client, runs)
+    if words:
+        session.render.word(words)
+
+
+def _all_replayed(
+    session: Session, client: Client, bodies: list[dict[str, Any]], key: str | None
+) -> list[dict[str, Any]]:
+    if len(bodies) < _LONG:
+        return [_replayed(client, body, key) for body in bodies]
+    from jobctl.cli.progress import Progress
+
+    answers = []
+    with Progress(session, "replay", total=len(bodies) * AT_ONCE_MAX, unit="dead letters") as progress:
+        for body in bodies:
+            answers.append(_replayed(client, body, key))
+            progress.add(AT_ONCE_MAX)
+    return answers
 
 
 def _replayed(client: Client, body: dict[str, Any], key: str | None) -> dict[str, Any]:
@@ -160,17 +189,21 @@ def _refused(skipped: dict[str, Any]) -> str:
 def _wait(session: Session, client: Client, ids: list[int]) -> None:
     """As `jobctl wait` does; words only, the data were printed. What was put back has not run: it is only counted."""
     from jobctl.cli.follow import until_over
+    from jobctl.cli.progress import Progress
 
-    over = [until_over(session, client, client.run(ident)) for ident in ids]
-    ran = [run for run in over if not run["put_back"]]
+    ended = []
+    total = len(ids) if len(ids) > 1 else None  # of one nobody knows how far it is
+    with Progress(session, "replay", total=total, unit="runs") as progress:
+        for ident in ids:
+            ended.append(until_over(session, client, client.run(ident)))
+            progress.add(1 if total else 0)
+    ran = [run for run in ended if not run["put_back"]]
     for run in ran:
-        taken = describe.run_time(run, session.viewer)
-        session.render.word(
-            f"run {run['id']} of {run['job']}: {describe.ended(run)}" + (f" after {taken}" if taken else "")
-        )
-    back = [run for run in over if run["put_back"]]
+        session.render.word(over.words(run, session.viewer))
+    back = [run for run in ended if run["put_back"]]
     if back:
         session.render.word(f"{count_words(len(back))} put back: run {back[0]['put_back']['run']} died again")
+    over.tell_next(session, ran)
     bad = [run for run in (*ran, *back) if run["state"] != "succeeded"]
     if bad:
         raise CommandEnded(bad[0])

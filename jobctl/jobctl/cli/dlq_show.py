@@ -4,14 +4,16 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from jobctl.cli import attempts, describe, worked
-from jobctl.cli.safe import LogFilter
-from jobctl.cli.select import find_job
+from jobctl.cli import describe, outdated, unset
+from jobctl.cli.select import find_job, quoted
 from jobctl.cli.session import Session
 from jobctl.cli.tail import tail_offset
 from jobctl.cli.worked import work_of
 from jobctl.client.sync import Client
 from jobctl.errors import Conflict, JobctlError, NotFound
+from jobctl.reading import attempts, spawning
+from jobctl.reading.facts import of_work, put_back
+from jobctl.reading.safe import LogFilter
 
 EXAMPLES = (
     ("jobctl dlq show 4812", ""),
@@ -21,6 +23,11 @@ EXAMPLES = (
 _INDENT: Final = 13
 _LINES: Final = 10
 _LINE_BYTES_MAX: Final = 16_384
+#: Of a replay, with --current or without.
+_TAKEN: Final = (
+    "recorded is what is run: command, input, environment, user, directory; "
+    "retries, timeout, queue and all else are the job's of now"
+)
 
 
 def verb(
@@ -41,16 +48,17 @@ def verb(
     render.flow(f"run {found['id']} of {found['job']}   DEAD: {describe.failure(found)}")
     facts = [
         *_facts(session, found),
-        *worked.facts(work),
+        *of_work(work),
         *attempts.facts(tries, session.viewer, state=str(found["state"])),
     ]
     for label, text in facts:
         render.fact(f"  {label}", text, _INDENT)
     _show_log(session, client, found)
-    commands = _next(found)
+    commands = _next(found, _job(client, found))
     wide = max(len(command) for command, _ in commands) + 4
     for command, comment in commands:
         render.fact(f"  {command}", comment, wide)
+    render.flow(f"  {_TAKEN}")
 
 
 def _dead(client: Client, text: str) -> dict[str, Any]:
@@ -70,7 +78,7 @@ def _newest(client: Client, name: str) -> dict[str, Any]:
     try:
         job = find_job(client, name)
     except NotFound as error:
-        found = next((run for run in client.dead(q=name) if run["job"] == name), None)
+        found = next((run for run in client.dead(q=quoted(name)) if run["job"] == name), None)
         if found is None:
             raise error from None
         return found
@@ -82,13 +90,16 @@ def _newest(client: Client, name: str) -> dict[str, Any]:
 
 def _facts(session: Session, run: dict[str, Any]) -> list[tuple[str, str]]:
     viewer = session.viewer
-    facts = [("died", viewer.both(run["finished_at"])), ("reason", run["reason"] or describe.failure(run))]
+    reason = spawning.in_words(str(run["reason"] or describe.failure(run)))
+    facts = [("died", viewer.both(run["finished_at"])), ("reason", reason)]
     if run["put_back"]:
-        facts[1:1] = worked.put_back(run, viewer.both(run["put_back"]["at"]))
+        facts[1:1] = put_back(run, viewer.both(run["put_back"]["at"]))
     if run["class"]:
         facts.append(("class", run["class"]))
     if describe.first_line(run["error"]):
         facts.append(("error", describe.first_line(run["error"])))
+    if hint := unset.hint(run):
+        facts.append(("hint", hint))
     facts.append(("for", f"{viewer.full(run['scheduled_at'])}, trigger {run['trigger']}, version {run['version']}"))
     facts.append(("replays", str(run["replays"]) if run["replays"] else "none"))
     facts.append(("key", f"{run['key']}   fence {run['fence']}"))
@@ -113,12 +124,21 @@ def _show_log(session: Session, client: Client, run: dict[str, Any]) -> None:
         render.line(f"    {line}")
 
 
-def _next(run: dict[str, Any]) -> list[tuple[str, str]]:
+def _job(client: Client, run: dict[str, Any]) -> dict[str, Any]:
+    """Empty when it was removed."""
+    try:
+        return client.job(run["job_id"])
+    except NotFound:
+        return {}
+
+
+def _next(run: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, str]]:
     ident, job = run["id"], run["job"]
+    version = f", version {now['version']}" if outdated.is_older(run, now) else ""
     return [
         (f"jobctl log {ident}", "all that it printed"),
         (f"jobctl dlq replay {ident}", f"run it again under its key, as version {run['version']} of {job} says"),
-        (f"jobctl dlq replay {ident} --current", f"with what {job} is now"),
+        (f"jobctl dlq replay {ident} --current", f"with what {job} is now{version}"),
         (f"jobctl dlq replay {ident} --edit", "with another command, environment or input"),
         (f"jobctl dlq discard {ident}", "give it up"),
     ]

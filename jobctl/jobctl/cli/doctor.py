@@ -21,7 +21,8 @@ def verb(
     ctx: typer.Context,
     deep: Annotated[bool, typer.Option("--deep", help="read the whole database and all records, too")] = False,
 ) -> None:
-    """Check socket, daemon, versions, clock and zone, permissions, disk, backups, doubles in crontabs, and PATH.
+    """Check socket, daemon, versions, clock and zone, permissions, disk, backups, doubles in crontabs,
+    what others can change of your jobs, and PATH.
 
     With --deep the daemon also checks every table of its database, every invariant, its runners against its claims, and
     the logs. It goes on meanwhile. Without a daemon only what does not need it is checked.

@@ -7,8 +7,8 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from jobctl.cli.policies import policies
 from jobctl.cli.session import Session
-from jobctl.cli.times import rfc3339, span
 from jobctl.errors import InvalidInput
+from jobctl.reading.times import rfc3339, span
 
 T = TypeVar("T")
 
@@ -17,18 +17,18 @@ _PAST_MS_MAX = 60_000
 OPTIONS: Final = {name: "--" + name.replace("_", "-") for name in (
     "env_file", "misfire_within", "late_after", "log_max", "dst_gap", "dst_overlap", "jitter", "every", "cron", "at",
     "after", "on_boot", "on_start", "timeout", "grace", "overlap", "misfire", "umask", "nice", "user", "cwd", "env",
-    "stdin", "note", "shell", "limit", "on_failure", "queue", "priority", "notify",
+    "stdin", "note", "shell", "limit", "on_failure", "queue", "priority", "notify", "mail",
 )} | {
     "payload_ref": "--payload", "run_at": "--at", "timezone": "--tz", "tags": "--tag",
     "overlap_queue": "--overlap queue:N", "retry.max": "--retries", "retry.backoff": "--backoff",
     "retry.backoff_max": "--backoff-max", "retry.no_retry_on": "--no-retry-on", "retry.on_lost": "--on-lost",
-    "retry.lost": "--on-lost retry:N",
+    "retry.lost": "--on-lost retry:N", "mail.to": "--mail", "mail.on": "--mail-on",
 }  # fmt: skip
 _FIELDS: Final = re.compile(
     r"(?<![\w-])(?:schedule\.|target\.)?(?P<field>payload_ref|run_at|env_file|misfire_within|late_after|log_max"
     r"|dst_gap|dst_overlap|on_boot|on_start|overlap_queue|on_failure|timezone(?= is)|(?<=target\.)shell"
     r"|(?<=schedule\.)(?:at|after|every|cron|jitter)"
-    r"|retry\.(?:max|backoff_max|backoff|no_retry_on|on_lost|lost))\b"
+    r"|retry\.(?:max|backoff_max|backoff|no_retry_on|on_lost|lost)|mail\.(?:to|on))\b"
 )
 
 #: Options that go into the body under their own name, as they were written.
@@ -105,7 +105,9 @@ def told(ask: Callable[[], T]) -> T:
         message, hint = _FIELDS.sub(_as_option, error.message), _FIELDS.sub(_as_option, error.hint)
         if option is not None and option not in message:
             message = f"{option}: {message}"
-        raise InvalidInput(message, hint, field=option or error.field) from error
+        named = InvalidInput(message, hint, field=option or error.field)
+        named.details |= {name: words for name, words in error.details.items() if name != "field"}
+        raise named from error
 
 
 def _as_option(match: re.Match[str]) -> str:

@@ -69,7 +69,7 @@ def verb(
 
     draft.fields(session, options)  # what is wrong by itself is told before a daemon is started
     client = session.reader() if dry_run else session.writer()
-    job = find_job(client, which)
+    job = _made_by_hand(find_job(client, which))
     patch = patch_of(session, client, options, cleared, job)
     with _still_as(session, client, job):
         answer = draft.told(lambda: _foretold(client, job, patch))
@@ -97,15 +97,32 @@ def _is_given(value: object) -> bool:
 
 def _in_editor(session: Session, which: str, how: How) -> None:
     from jobctl.cli import editor
-    from jobctl.cli.document import text_of
+    from jobctl.reading.document import text_of
 
     if not session.world.interactive() and not how.yes and not how.dry_run:
         raise InvalidInput("there is no terminal to edit on", "give options, or --yes: see jobctl edit --help")
     client = session.reader() if how.dry_run else session.writer()
-    job = find_job(client, which)
+    job = _made_by_hand(find_job(client, which))
     text = text_of(job)
     with _still_as(session, client, job):
         editor.edit(session, text, lambda after: _edited(session, client, job, text, after, how))
+
+
+def _made_by_hand(job: Json) -> Json:
+    """The job; `Conflict` for one that a file owns, before anybody has edited it for nothing."""
+    if not job.get("declared"):
+        return job
+    from jobctl.cli.describe import origin
+
+    raise Conflict(f"{job['name']} comes from {origin(job)} and cannot be edited by hand", _way(job))
+
+
+def _way(job: Json) -> str:
+    """How its file is changed."""
+    if str(job["declared"]).endswith(f"/crontabs/{job['owner']}"):
+        return "change it with jobctl crontab -e"
+    crontab = str(job["source"]).startswith("crontab:")
+    return "edit it there" if crontab else "edit it there; jobctl diff shows what changes"
 
 
 @contextmanager
@@ -133,8 +150,8 @@ def _tell_what_is_new(session: Session, seen: Json, now: Json) -> None:
 
 def _edited(session: Session, client: Client, job: Json, before: str, after: str, how: How) -> bool:
     """Carries out what was edited; False when it is to be edited again."""
-    from jobctl.cli.document import changes, parsed
     from jobctl.cli.editor import wants_again
+    from jobctl.reading.document import changes, parsed
 
     asks = session.world.interactive()
     try:
@@ -161,7 +178,7 @@ def _edited(session: Session, client: Client, job: Json, before: str, after: str
 
 def _in_its_line(error: InvalidInput | Conflict, text: str) -> InvalidInput | Conflict:
     """The same error with the line of the text that it is about."""
-    from jobctl.cli.document import line_of
+    from jobctl.reading.document import line_of
 
     field = str(error.details.get("field") or "")
     line = line_of(text, field) if field else None
@@ -188,8 +205,8 @@ def _show(session: Session, job: Json, answer: Json, how: How) -> None:
         session.render.word(f"nothing {'would be' if how.dry_run else 'was'} changed: {job['name']} is as you want it")
         return
     from jobctl.cli.changed import show_changes
-    from jobctl.cli.document import written
     from jobctl.cli.slips import slips
+    from jobctl.reading.document import written
 
     found = slips(written(answer["job"]), uid=session.world.uid, environ=session.world.environ)
     show_changes(session, job, answer, found, aside=session.render.machine or how.quiet)
@@ -206,3 +223,7 @@ def _tell(session: Session, job: Json, answer: Json, how: How) -> None:
         render.json(answer if how.dry_run and answer["changes"] else job)
     elif answer["changes"] and not how.dry_run:
         render.line(f"changed {job['name']}, id {job['id']}, version {job['version']}")
+        from jobctl.cli.outdated import after_edit
+
+        if words := after_edit(job, answer["changes"]):
+            render.word(words)

@@ -1,17 +1,17 @@
 """`jobctl events`: every change of state, as it happens."""
 
 import json
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
-from jobctl.cli.patience import Patience
 from jobctl.cli.select import checked_words
 from jobctl.cli.session import Session
-from jobctl.cli.times import Viewer, rfc3339
+from jobctl.cli.stream import followed
 from jobctl.cli.verbs import EVENT_KINDS
 from jobctl.client.sync import Client
-from jobctl.errors import Unavailable, Unreachable
+from jobctl.reading.times import Viewer, rfc3339
 
 EXAMPLES = (
     ("jobctl events -f", "as it happens, also over a restart of the daemon"),
@@ -37,7 +37,7 @@ def verb(
     checked_words("--kind", kind, EVENT_KINDS)
     client = session.reader()
     if not follow:
-        shown = list(_stream(client, after, kind, follow=False))
+        shown = list(_kept(client, after, kind))
         if session.render.output == "json":
             session.render.items(shown)
         else:
@@ -46,31 +46,15 @@ def verb(
         return
     if session.render.output == "json":
         session.common.output = session.render.output = "ndjson"
-    _follow(session, client, after, kind)
+    for event in followed(session, client, after, kind):
+        _print(session, event)
 
 
-def _follow(session: Session, client: Client, after: int | None, kind: str | None) -> None:
-    patience = Patience(session)
-    last = after
-    seen = False
-    while True:
-        try:
-            for event in _stream(client, last, kind, follow=True):
-                patience.answered()
-                seen, last = True, event["id"]
-                _print(session, event)
-        except (Unreachable, Unavailable) as error:
-            if not seen and session.socket is None:
-                raise
-            patience.missed(error)
-
-
-def _stream(client: Client, after: int | None, kind: str | None, *, follow: bool) -> Any:
-    for message in client.events(after=after, kind=kind, follow=follow):
-        if message.event == "reset":
-            after = int(message.id) if message.id.isdigit() else None
-            continue
-        yield json.loads(message.data)
+def _kept(client: Client, after: int | None, kind: str | None) -> Iterator[dict[str, Any]]:
+    """All that there is, from the oldest that is kept unless it is to be after another."""
+    for message in client.events(after=after, kind=kind):
+        if message.event != "reset":
+            yield json.loads(message.data)
 
 
 def _print(session: Session, event: dict[str, Any]) -> None:

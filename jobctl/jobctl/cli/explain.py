@@ -8,7 +8,7 @@ from jobctl.cli import describe
 from jobctl.cli.expression import is_expression
 from jobctl.cli.next import What, Zone, preview_for
 from jobctl.cli.session import Session
-from jobctl.cli.times import moment, no_time, of_fire
+from jobctl.reading.times import moment, no_time, of_fire
 
 EXAMPLES = (
     ('jobctl explain "30 2 * * 1-5" --tz Europe/Berlin', "needs no daemon"),

@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 
 from jobctl.cli.options import grouped
-from jobctl.cli.safe import cell
 from jobctl.cli.select import Selector, named_jobs
 from jobctl.cli.session import Session
 from jobctl.errors import Conflict, Forbidden
+from jobctl.reading.safe import cell
 
 EXAMPLES = (
     ("jobctl export crontab", "all jobs, on stdout"),
@@ -37,20 +37,20 @@ def verb(
     asked = which.names or which.filters or which.all
     listed = named_jobs(client, which) if asked else client.jobs()
     jobs = [client.job(job["id"]) for job in listed]  # lists carry neither variables nor input
-    exported = export(jobs, caller=_caller(session), host_zone=host_zone()[0], system=system)
+    exported = export(jobs, caller=caller_of(session), host_zone=host_zone()[0], system=system)
     if to is not None:
-        _save(to, exported.data)
+        save(to, exported.data)
     if session.render.machine:
         comments = [{"name": name, "reason": reason} for name, reason in exported.comments]
         text = exported.data.decode("utf-8", "backslashreplace")
         session.render.json({"schema": 1, "crontab": text, "lines": exported.lines, "not_for_cron": comments})
     elif to is None:
-        _print(session, exported.data)
+        print_text(session, exported.data)
     for name, reason in exported.comments:
         session.render.word(f"not for cron: {cell(name)}: {cell(reason)}")
 
 
-def _print(session: Session, data: bytes) -> None:
+def print_text(session: Session, data: bytes) -> None:
     """As it is into a pipe; made safe on a terminal."""
     if session.render.out.terminal:
         for line in data.decode("utf-8", "surrogateescape").splitlines():
@@ -59,7 +59,8 @@ def _print(session: Session, data: bytes) -> None:
         session.render.bytes(data)
 
 
-def _save(path: str, data: bytes) -> None:
+def save(path: str, data: bytes) -> None:
+    """A new file; `Conflict` when there is one."""
     try:
         with open(path, "xb") as file:
             file.write(data)
@@ -69,7 +70,8 @@ def _save(path: str, data: bytes) -> None:
         raise Forbidden(f"{path} cannot be written", details={"why": error.strerror}) from error
 
 
-def _caller(session: Session) -> str:
+def caller_of(session: Session) -> str:
+    """The login name of whoever asks."""
     from jobctl.crontabs.users import name_of_uid
 
     return name_of_uid(session.world.uid)

@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from jobctl.cli.times import rfc3339
 from jobctl.errors import InvalidInput
+from jobctl.reading.times import rfc3339
 
 _EVERY = re.compile(r"@?every\s+(?P<duration>.+)")
 
@@ -30,7 +30,13 @@ def preview_of(text: str, *, now_ms: int, n: int, until_ms: int | None, zone: st
     if every is not None:
         schedule = build(timezone=tz, anchor_ms=now_ms, every_ms=duration_ms("every", every["duration"]))
     else:
-        schedule = build(timezone=tz, anchor_ms=now_ms, cron=text)
+        try:
+            schedule = build(timezone=tz, anchor_ms=now_ms, cron=text)
+        except InvalidInput as error:
+            from jobctl.cli.hints import cron_hint
+
+            error.hint = cron_hint(error.hint)
+            raise
     assert schedule is not None
     found = preview(schedule, now_ms, n=n, until_ms=until_ms, tz=tz)
     return {

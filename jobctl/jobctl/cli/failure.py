@@ -1,5 +1,6 @@
 """An error in words, or in JSON for programs: what, why, and what to do last."""
 
+import os
 import re
 from collections.abc import Sequence
 
@@ -29,8 +30,18 @@ def _known(error: BaseException, arguments: Sequence[str]) -> JobctlError:
     usage = _usage_error(error, arguments)
     if usage is not None:
         return usage
+    if isinstance(error, FileNotFoundError) and _is_nowhere():
+        return InvalidInput("the directory that you are in was removed", "cd to one that is there")
     text = " ".join(f"{type(error).__name__}: {error}".split())
     return InternalError(f"this is a bug of jobctl: {text}", "report it with the output of JOBCTL_DEBUG=1")
+
+
+def _is_nowhere() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _usage_error(error: BaseException, arguments: Sequence[str]) -> InvalidInput | None:

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-from jobctl.cli import describe
-from jobctl.cli.times import Viewer, milliseconds, of_fire, rfc3339, span
+from jobctl.cli import describe, outdated, unset
 from jobctl.cli.upstream import starts_after
 from jobctl.client.sync import Client
 from jobctl.errors import NotFound
+from jobctl.reading import spawning
+from jobctl.reading.times import Viewer, milliseconds, of_fire, rfc3339, span
 
 _SHOWN: Final = 10
 _WEEK_MS: Final = 7 * 86_400_000
@@ -184,7 +185,9 @@ class Fate:
         words += self._started(run)
         if run["trigger"] == "catch_up":
             words.append("made up later")
-        return ", ".join(words)
+        error = describe.first_line(run["error"]) if state == "failed" else ""
+        hint = unset.hint(run) if error else ""
+        return "; ".join(text for text in (", ".join(words), error, hint) if text)
 
     def _started(self, run: Entry) -> list[str]:
         if not run["started_at"]:
@@ -197,14 +200,16 @@ class Fate:
 
     def _died(self, run: Entry) -> str:
         times = "once" if run["attempt"] <= 1 else f"{run['attempt']} times"
-        reason = _COUNTED.sub("", str(run["reason"] or describe.failure(run)))
+        reason = spawning.in_words(_COUNTED.sub("", str(run["reason"] or describe.failure(run))))
         error = describe.first_line(run["error"])
         text = f"run {run['id']} failed {times}: {self.local(reason)}" + (f"; {error}" if error else "")
+        hint = unset.hint(run)
+        text += f"; {hint}" if hint else ""
         if run["state"] == "discarded":
             return f"{text}; discarded {self._viewer.clock(run['finished_at'])}"
-        return (
-            f"{text}; dead letter since {self._viewer.clock(run['finished_at'])}; replay: jobctl dlq replay {run['id']}"
-        )
+        older = outdated.words(run, self._job)
+        replay = f"jobctl dlq replay {run['id']}" + (f" ({older})" if older else "")
+        return f"{text}; dead letter since {self._viewer.clock(run['finished_at'])}; replay: {replay}"
 
     def _waits(self, run: Entry) -> str:
         """For what a run waits that has not started: its time, another run, a pause."""

@@ -5,35 +5,48 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from jobctl.cli import describe
-from jobctl.cli.logview import Position
 from jobctl.cli.patience import Patience
-from jobctl.cli.safe import LogFilter
 from jobctl.cli.session import Session
-from jobctl.client.sync import WAIT_S_MAX, Client
+from jobctl.client.log_position import Position
+from jobctl.client.sync import Client
 from jobctl.client.transport import Response
 from jobctl.errors import Unavailable, Unreachable
+from jobctl.reading.safe import LogFilter
 
 ACTIVE: Final = ("scheduled", "ready", "running")
 _POLL_S: Final = 0.1
 _LOOKS_SILENT: Final = 10
+#: The daemon answers when a run is over; that it waits for a retry is looked for in between.
+_LOOK_S: Final = 1
 
 Run = dict[str, Any]
+#: Told before each piece of a log: of which attempt it is, and where in that log it stands.
+Placed = Callable[[int, int], None]
 
 
 def is_active(run: Run) -> bool:
     return run["state"] in ACTIVE
 
 
-def until_over(session: Session, client: Client, run: Run, deadline_ms: int | None = None) -> Run:
-    """The run when it has ended, a dead letter too, or as it is at the deadline (boot milliseconds)."""
+def until_over(
+    session: Session, client: Client, run: Run, deadline_ms: int | None = None, *, quiet: bool = False
+) -> Run:
+    """The run when it has ended, a dead letter too, or as it is at the deadline (boot milliseconds).
+
+    That an attempt failed, and when the next one is due, is said on the way.
+    """
     clock = session.world.clock
 
     def left_s() -> int:
-        left_ms = WAIT_S_MAX * 1000 if deadline_ms is None else deadline_ms - clock.boot_ms()
-        return max(0, min(WAIT_S_MAX, -(-left_ms // 1000)))
+        left_ms = _LOOK_S * 1000 if deadline_ms is None else deadline_ms - clock.boot_ms()
+        return max(0, min(_LOOK_S, -(-left_ms // 1000)))
 
     patience = Patience(session, lambda: deadline_ms is not None and clock.boot_ms() >= deadline_ms)
+    told = 0
     while is_active(run) and (deadline_ms is None or clock.boot_ms() < deadline_ms):
+        if run["attempt"] != told and describe.waits_for_retry(run) and not quiet and not session.render.machine:
+            told = run["attempt"]
+            session.render.word(f"run {run['id']} of {run['job']} {_awaited(session, run)}")
         run = patience.ask(lambda ident=run["id"]: client.run(ident, left_s()))  # type: ignore[misc]
     return run
 
@@ -76,15 +89,17 @@ def follow_log(
     write: Callable[[bytes], None],
     attempt: int | None = None,
     offset: int = 0,
+    placed: Placed | None = None,
 ) -> None:
     """Write the log from `offset` until its attempt has ended, and then those of further attempts.
 
-    With `attempt` of that one only.
+    With `attempt` of that one only. `placed` hears where each piece stands.
     """
     if attempt is not None:
-        _follow_attempt(session, client, run, write=write, attempt=attempt, offset=offset)
+        _follow_attempt(session, client, run, write=write, attempt=attempt, offset=offset, placed=placed)
         return
-    shown = _follow_attempt(session, client, run, write=write, attempt=run["attempt"] or None, offset=offset)
+    first = run["attempt"] or None
+    shown = _follow_attempt(session, client, run, write=write, attempt=first, offset=offset, placed=placed)
     patience = Patience(session)
     while True:
         run = patience.ask(lambda ident=run["id"]: client.run(ident))  # type: ignore[misc]
@@ -93,11 +108,18 @@ def follow_log(
         if run["attempt"] <= shown:
             return
         session.render.word(f"attempt {shown + 1}")
-        shown = _follow_attempt(session, client, run, write=write, attempt=shown + 1, offset=0)
+        shown = _follow_attempt(session, client, run, write=write, attempt=shown + 1, offset=0, placed=placed)
 
 
 def _follow_attempt(
-    session: Session, client: Client, run: Run, *, write: Callable[[bytes], None], attempt: int | None, offset: int
+    session: Session,
+    client: Client,
+    run: Run,
+    *,
+    write: Callable[[bytes], None],
+    attempt: int | None,
+    offset: int,
+    placed: Placed | None,
 ) -> int:
     """Until the attempt has ended; its number. A break is resumed where it happened.
 
@@ -112,7 +134,7 @@ def _follow_attempt(
             if answer.headers.get("jobctl-log-reset") == "1":
                 session.render.word("the command truncated its log; from its beginning")
             attempt = int(answer.headers.get("jobctl-log-attempt", attempt or 1))
-            before, offset = offset, _passed_on(answer, Position(answer.headers, offset), write)
+            before, offset = offset, passed_on(answer, Position(answer.headers, offset), write, placed)
         except _Broken as broken:
             offset = broken.offset
             patience.missed(broken.error)
@@ -135,9 +157,12 @@ class _Broken(Exception):
         self.offset = offset
 
 
-def _passed_on(answer: Response, position: Position, write: Callable[[bytes], None]) -> int:
+def passed_on(
+    answer: Response, position: Position, write: Callable[[bytes], None], placed: Placed | None = None
+) -> int:
     """Write the body of an answer; the offset of what comes after it."""
     pieces = answer.pieces()
+    attempt = int(answer.headers.get("jobctl-log-attempt", 1))
     while True:
         try:
             piece = next(pieces, None)
@@ -145,6 +170,8 @@ def _passed_on(answer: Response, position: Position, write: Callable[[bytes], No
             raise _Broken(error, position.offset) from error
         if piece is None:
             return position.offset
+        if placed is not None:
+            placed(attempt, position.offset)
         position.passed(piece)
         write(piece)
 

@@ -6,8 +6,8 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-from jobctl.cli import describe
-from jobctl.cli.follow import has_log, is_active, until_over, until_started
+from jobctl.cli import describe, over
+from jobctl.cli.follow import has_log, until_over, until_started
 from jobctl.cli.meant import with_log
 from jobctl.cli.patience import Patience
 from jobctl.cli.session import Session
@@ -90,7 +90,6 @@ def _shown(session: Session, client: Client, run: Run, show: Callable[[Run], Non
     run = until_started(session, client, run)
     if has_log(run):
         show(run)
-    over = until_over(session, client, run)
-    taken = describe.run_time(over, session.viewer)
-    state = "running" if is_active(over) else describe.ended(over)
-    session.render.word(f"run {over['id']} of {over['job']}: {state}" + (f" after {taken}" if taken else ""))
+    ended = until_over(session, client, run)
+    session.render.word(over.words(ended, session.viewer))
+    over.tell_next(session, [ended])

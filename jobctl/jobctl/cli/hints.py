@@ -36,6 +36,13 @@ def time_hint(text: str) -> str:
     return f"write it as {'in ' if bare.startswith('in ') else ''}{meant}" if meant else ""
 
 
+def cron_hint(said: str) -> str:
+    """What to try instead of an expression; that Debian's cron refuses it as well is of use for its crontabs alone."""
+    from jobctl.schedule.cron_text import REFUSED_TOO
+
+    return 'write it as in "30 3 * * 1-5"; see jobctl help cron' if said == REFUSED_TOO else said
+
+
 def _duration(text: str) -> str:
     rest = _REST.fullmatch(text)
     if rest:  # 1h30

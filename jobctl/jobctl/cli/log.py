@@ -1,25 +1,41 @@
 """`jobctl log`: what a run printed."""
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from jobctl.cli import describe
-from jobctl.cli.follow import Watched, follow_log, has_log, is_active, log_writer, until_over, until_started
+from jobctl.cli.follow import (
+    Placed,
+    Watched,
+    follow_log,
+    has_log,
+    is_active,
+    log_writer,
+    passed_on,
+    until_over,
+    until_started,
+)
 from jobctl.cli.meant import with_log
 from jobctl.cli.select import find_run
 from jobctl.cli.session import Session
 from jobctl.cli.tail import tail_offset
+from jobctl.client.log_position import Position
 from jobctl.client.sync import Client
+from jobctl.client.transport import Response
 from jobctl.errors import InvalidInput, NotFound
 
 EXAMPLES = (
     ("jobctl log backup", "the run that is under way, else the last one"),
     ("jobctl log 4812 --tail 20", "the last lines of one run"),
+    ("jobctl log 4812 --times", "when each line was written"),
     ("jobctl log backup -f", "as it is written, and its next runs; also over a restart of the daemon"),
     ("jobctl log 4812 --tail 64kB > part", "piped: the bytes as they were written"),
 )
+Write = Callable[[bytes], None]
 _SIZE = re.compile(r"([0-9]+) ?(B|kB|k|MB|M)", re.IGNORECASE)
 _UNITS = {"b": 1, "kb": 1000, "k": 1000, "mb": 1_000_000, "m": 1_000_000}
 
@@ -39,6 +55,9 @@ def verb(
     tail: Annotated[
         str | None, typer.Option("-n", "--tail", metavar="N", help="the last N lines, or bytes: `20`, `64kB`")
     ] = None,
+    times: Annotated[
+        bool, typer.Option("-t", "--times", help="in front of each line when it was written, to about a second")
+    ] = False,
     raw: Annotated[bool, typer.Option("--raw", help="do not filter control characters on a terminal")] = False,
 ) -> None:
     """Show what a run printed. Piped, the bytes are as they were written; on a terminal escapes are filtered.
@@ -51,7 +70,7 @@ def verb(
     client = session.reader()
     job = _goes_on(client, which) if follow and attempt is None else None
     if job is not None:
-        _follow_job(session, client, job, _Begin(offset, tail), raw=raw)
+        _follow_job(session, client, job, _Begin(offset, tail), raw=raw, times=times)
         return
     run = find_run(client, which, with_log)
     if follow and attempt is None:
@@ -62,15 +81,17 @@ def verb(
         )
     begin = _Begin(offset, tail).of(client, run, attempt)
     if session.render.output in {"json", "ndjson"}:
-        _json(session, client, run, attempt=attempt, offset=begin, follow=follow)
+        _json(session, client, run, attempt=attempt, offset=begin, follow=follow, times=times)
         return
     write, finish = log_writer(session, raw=raw)
+    write, placed = _timed(session, client, run, write) if times else (write, None)
     watched = Watched(write)
     if follow:
-        follow_log(session, client, run, write=watched, attempt=attempt, offset=begin)
+        follow_log(session, client, run, write=watched, attempt=attempt, offset=begin, placed=placed)
     else:
-        for piece in client.log(run["id"], attempt=attempt, offset=begin).pieces():
-            watched(piece)
+        answer = client.log(run["id"], attempt=attempt, offset=begin)
+        with _progress(session, answer) as passed:
+            passed_on(answer, Position(answer.headers, begin), _both(passed, watched), placed)
     finish()
     if session.render.out.terminal:
         watched.end_line(session)
@@ -111,7 +132,38 @@ def _goes_on(client: Client, which: str) -> dict[str, Any] | None:
     return job if job["next_run_at"] else None
 
 
-def _follow_job(session: Session, client: Client, job: dict[str, Any], begin: _Begin, *, raw: bool) -> None:
+def _timed(session: Session, client: Client, run: dict[str, Any], write: Write) -> tuple[Write, Placed]:
+    """What writes the times as well, and what has to hear where each piece stands."""
+    from jobctl.cli.log_times import Timed
+
+    timed = Timed(session, client, run["id"], write)
+    return timed, timed.placed
+
+
+@contextmanager
+def _progress(session: Session, answer: Response) -> Iterator[Write]:
+    """Of a long log that goes into a file: how much of it is there."""
+    if not session.render.out.file or not session.render.err.moves:
+        yield lambda _: None
+        return
+    from jobctl.cli.progress import Progress
+
+    size, began = answer.headers.get("jobctl-log-size", ""), int(answer.headers.get("jobctl-log-offset", 0))
+    with Progress(session, "log", total=int(size) - began if size.isdigit() else None, unit="bytes") as progress:
+        yield lambda data: progress.add(len(data))
+
+
+def _both(first: Write, second: Write) -> Write:
+    def write(data: bytes) -> None:
+        second(data)
+        first(data)
+
+    return write
+
+
+def _follow_job(
+    session: Session, client: Client, job: dict[str, Any], begin: _Begin, *, raw: bool, times: bool
+) -> None:
     """One run after the other; only of the first may the beginning be left out."""
     from jobctl.cli.following import follow_runs
 
@@ -120,11 +172,12 @@ def _follow_job(session: Session, client: Client, job: dict[str, Any], begin: _B
     def show(run: dict[str, Any]) -> None:
         offset = first.pop().of(client, run, None) if first else 0
         if session.render.output in {"json", "ndjson"}:
-            _json(session, client, run, attempt=None, offset=offset, follow=True)
+            _json(session, client, run, attempt=None, offset=offset, follow=True, times=times)
             return
         write, finish = log_writer(session, raw=raw)
+        write, placed = _timed(session, client, run, write) if times else (write, None)
         watched = Watched(write)
-        follow_log(session, client, run, write=watched, offset=offset)
+        follow_log(session, client, run, write=watched, offset=offset, placed=placed)
         finish()
         watched.end_line(session)
 
@@ -132,7 +185,14 @@ def _follow_job(session: Session, client: Client, job: dict[str, Any], begin: _B
 
 
 def _json(
-    session: Session, client: Client, run: dict[str, Any], *, attempt: int | None, offset: int, follow: bool
+    session: Session,
+    client: Client,
+    run: dict[str, Any],
+    *,
+    attempt: int | None,
+    offset: int,
+    follow: bool,
+    times: bool,
 ) -> None:
     """One object; with `-f` one object a piece, a line each."""
     if follow:
@@ -154,6 +214,7 @@ def _json(
             "complete": headers.get("jobctl-log-complete") == "1",
             "dropped": headers.get("jobctl-log-dropped"),
             "text": data.decode("utf-8", "replace"),
+            **({"times": client.log_times(run["id"], attempt)["items"]} if times else {}),
         }
     )
 

@@ -1,28 +1,34 @@
 """`jobctl ls`: jobs with their state, next run and last result."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import typer
 
 from jobctl.cli import describe
+from jobctl.cli.lines_of import lines_of
+from jobctl.cli.names import kept
 from jobctl.cli.options import grouped
 from jobctl.cli.select import Selector, named_jobs
 from jobctl.cli.session import Session
 from jobctl.cli.table import Cell, Column
 from jobctl.client.sync import Client
+from jobctl.reading.times import took
 
 EXAMPLES = (
     ("jobctl ls", ""),
     ("jobctl ls --state failed,dead,quarantined", "what needs a look"),
-    ("jobctl ls -o wide", "also ids, owners, zones and commands"),
+    ("jobctl ls -q 'state:failed -tag:test next<1h'", "see `jobctl help filters`"),
+    ("jobctl ls -o wide", "also ids, tags, owners, commands, the last ten runs and how long they take"),
     ("jobctl ls -o name --tag nightly", "names only, for a script"),
     ("jobctl ls --json | jq '.items[].next_run_at'", ""),
 )
 FIELDS = (
     "id", "name", "state", "owner", "queue", "schedule.words", "schedule.timezone", "next_run_at", "last_run.id",
     "last_run.state", "last_run.exit_code", "last_run.finished_at", "target", "tags", "note", "quarantined", "dead",
-    "skipping", "priority", "running", "retrying",
+    "skipping", "priority", "running", "retrying", "source", "declared",
 )  # fmt: skip
 _COLUMNS = (
     Column("STATE"),
@@ -31,11 +37,15 @@ _COLUMNS = (
     Column("NEXT"),
     Column("LAST", shrinks=8),
 )
+#: Where jobs of several owners are listed: two may have one name.
+_OWNER = Column("OWNER", shrinks=6)
 _OPTIONS = ("-q", "--state", "--queue", "--owner", "--tag")
 _WIDE = (
     Column("ID", right=True), Column("STATE"), Column("NAME", shrinks=12), Column("SCHEDULE", shrinks=11),
-    Column("ZONE"), Column("NEXT"), Column("LAST"), Column("OWNER"), Column("QUEUE"), Column("TAGS"),
-    Column("COMMAND", shrinks=12),
+    Column("ZONE", drops=1), Column("NEXT"), Column("LAST"), Column("LAST 10", drops=9),
+    Column("HALF", drops=8, right=True), Column("95 %", drops=7, right=True), Column("OWNER", drops=5),
+    Column("QUEUE", drops=2), Column("TAGS", drops=6), Column("FROM", shrinks=10, drops=3),
+    Column("COMMAND", shrinks=12, drops=4),
 )  # fmt: skip
 
 
@@ -47,7 +57,9 @@ def verb(
     """List jobs: state, next run, last result. One-shots that are done are left out without --all."""
     session: Session = ctx.obj
     client = session.reader()
-    jobs = named_jobs(client, which) if which.names or which.filters else client.jobs(done=which.all or None)
+    narrowed = bool(which.names or which.filters)
+    jobs: Iterable[dict[str, Any]]
+    jobs = named_jobs(client, which) if narrowed else kept(session, client.jobs(done=which.all or None))
     session.render.listing(
         jobs,
         name=lambda job: str(job["name"]),
@@ -71,7 +83,9 @@ def _values(which: Selector) -> list[str | None]:
 
 
 def _show(session: Session, client: Client, jobs: list[dict[str, Any]]) -> None:
-    show_table(session, jobs, _active(client, jobs))
+    wide = session.render.output == "wide"
+    more = lines_of(client, [int(job["id"]) for job in jobs]) if wide else {}
+    show_table(session, jobs, _active(client, jobs), more)
 
 
 def _active(client: Client, jobs: list[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:
@@ -85,10 +99,16 @@ def _active(client: Client, jobs: list[dict[str, Any]]) -> dict[int, list[dict[s
     return told
 
 
-def show_table(session: Session, jobs: list[dict[str, Any]], active: dict[int, list[dict[str, Any]]]) -> None:
-    """The table for people, and on stderr how many there are and what is wrong with them."""
+def show_table(
+    session: Session,
+    jobs: list[dict[str, Any]],
+    active: dict[int, list[dict[str, Any]]],
+    more: Mapping[int, dict[str, Any]] = MappingProxyType({}),
+) -> None:
+    """The table for people, and on stderr how many there are and what is wrong with them. `more` is for the wide one:
+    how their last runs went, and how long they usually take."""
     render, viewer = session.render, session.viewer
-    wide = render.output == "wide"
+    wide, owned = render.output == "wide", len({job["owner"] for job in jobs}) > 1
     rows = []
     clock = viewer.alike(job["next_run_at"] for job in jobs)
     for job in jobs:
@@ -99,16 +119,29 @@ def show_table(session: Session, jobs: list[dict[str, Any]], active: dict[int, l
         next_run, state = describe.next_run(job, viewer, clock), describe.job_state(job)
         plan = describe.schedule(job)
         if wide:
-            zone = (job.get("schedule") or {}).get("timezone")
+            zone, line = (job.get("schedule") or {}).get("timezone"), more.get(job["id"], {})
+            next_run = _with_left_out(next_run, line)
             rows.append(
-                [job["id"], state, job["name"], plan, zone, next_run, last, job["owner"], job["queue"],
-                 " ".join(job["tags"]), describe.target(job)]
+                [job["id"], state, job["name"], plan, zone, next_run, last, line.get("recent"),
+                 _took(line.get("p50")), _took(line.get("p95")), job["owner"], job["queue"],
+                 " ".join(job["tags"]), describe.origin(job), describe.target(job)]
             )  # fmt: skip
         else:
-            rows.append([state, job["name"], plan, next_run, last])
-    render.table(_WIDE if wide else _COLUMNS, rows)
+            rows.append([state, job["name"], *([job["owner"]] if owned else []), plan, next_run, last])
+    narrow = (*_COLUMNS[:2], _OWNER, *_COLUMNS[2:]) if owned else _COLUMNS
+    render.table(_WIDE if wide else narrow, rows)
     if render.out.terminal:
         render.word(_footer(jobs))
+
+
+def _with_left_out(next_run: Cell, line: Mapping[str, Any]) -> Cell:
+    """What of its times before that is left out because somebody asked for it."""
+    found = line.get("skips")
+    return next_run._replace(text=f"{next_run.text}, {found['count']} left out") if found else next_run
+
+
+def _took(seconds: float | None) -> str:
+    return "" if seconds is None else took(seconds)
 
 
 def _footer(jobs: list[dict[str, Any]]) -> str:

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from jobctl.cli.ending import How
     from jobctl.cli.world import World
 
+#: Called by this name, it is crontab(1).
+CRONTAB = "crontab"
+
 OK = 0
 TROUBLE = 1
 USAGE = 2
@@ -51,9 +54,10 @@ INTERRUPTED = 130
 def main() -> "NoReturn":
     """The console script."""
     arguments = sys.argv[1:]
+    called = os.path.basename(sys.argv[0]) if sys.argv else ""
     if sys.stdout is None:  # the caller has closed it: the answer goes nowhere, the exit code still counts
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-    if arguments == ["--version"]:
+    if arguments == ["--version"] and called != CRONTAB:
         sys.stdout.write(f"jobctl {__version__}\n")
         raise SystemExit(OK)
     gc.set_threshold(50_000)  # imports make no garbage worth looking for: a tenth of the time of `ls`
@@ -61,7 +65,7 @@ def main() -> "NoReturn":
         from jobctl.cli.world import real_world
 
         world = real_world()
-        code = run(arguments, world)
+        code = run(arguments, world, called)
     except KeyboardInterrupt:  # so early that nothing was begun
         os._exit(INTERRUPTED)
     _leave(code, world)
@@ -75,12 +79,12 @@ def _leave(code: int, world: "World") -> "NoReturn":
     os._exit(code)
 
 
-def run(arguments: "Sequence[str]", world: "World") -> int:
-    """Carry out one command line and say how it went. Never raises."""
+def run(arguments: "Sequence[str]", world: "World", called: str = "jobctl") -> int:
+    """Carry out one command line and say how it went. Never raises. `called`: the program's name."""
     from jobctl.cli.failure import report
 
     try:
-        return _run(arguments, world)
+        return _run(arguments, world, called)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -92,12 +96,15 @@ def run(arguments: "Sequence[str]", world: "World") -> int:
         return report(error, arguments, world) or BUG
 
 
-def _run(arguments: "Sequence[str]", world: "World") -> int:
-    from jobctl.cli.dispatch import dispatch
+def _run(arguments: "Sequence[str]", world: "World", called: str) -> int:
     from jobctl.cli.ending import CommandEnded, Ended
 
     try:
-        dispatch(arguments, world)
+        if called == CRONTAB:
+            from jobctl.cli.crontab_program import program as carry_out
+        else:
+            from jobctl.cli.dispatch import dispatch as carry_out
+        carry_out(arguments, world)
     except Ended as ended:
         return _code_of(ended.how)
     except CommandEnded as ended:

@@ -10,39 +10,74 @@ from jobctl.cli.expression import is_expression, preview_of
 from jobctl.cli.select import find_job, zone_of
 from jobctl.cli.session import Session, instant
 from jobctl.cli.table import Cell, Column
-from jobctl.cli.times import Viewer, milliseconds, no_time, of_fire, short_fire
-from jobctl.errors import InvalidInput
+from jobctl.cli.verbs import FILTER_HELP
+from jobctl.errors import CallerError, InvalidInput
+from jobctl.reading.times import Viewer, milliseconds, no_time, of_fire, short_fire
 
 EXAMPLES = (
     ('jobctl next "0 3 * * *"', "needs no daemon"),
     ('jobctl next "30 2 * * *" --tz Europe/Berlin --from 2027-03-27', "around a clock change"),
     ("jobctl next backup -n 3", "a job, with its own zone"),
+    ("jobctl next --all --hours 6", "what all jobs will do"),
     ('jobctl next "30 2 * * *" --json | jq .transitions', "also the clock changes of a year"),
 )
 Json = dict[str, Any]
 
 _FIELDS = 5
+_FIRES = 5
+_HOURS = 24
 NOTES = {"gap": "the clock goes forward over it", "overlap": "the clock goes back: this time occurs twice"}
 
 What = Annotated[
     list[str], typer.Argument(metavar="EXPRESSION|JOB", help="five fields, @daily, `every 10m`; else a job")
 ]
+_Perhaps = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="EXPRESSION|JOB", help="five fields, @daily, `every 10m`; else a job", show_default=False),
+]
+_OVERVIEW = "What is coming, of all jobs"
 Zone = Annotated[str | None, typer.Option("--tz", metavar="ZONE", help="zone of an expression; else the host's")]
 
 
 def verb(
     ctx: typer.Context,
-    what: What,
-    n: Annotated[int, typer.Option("-n", "--number", metavar="N", min=0, max=1000, help="how many fires")] = 5,
+    what: _Perhaps = None,
+    n: Annotated[
+        int | None, typer.Option("-n", "--number", metavar="N", min=0, max=1000, help="how many fires (5); jobs (all)")
+    ] = None,
     since: Annotated[
         str | None, typer.Option("--from", metavar="TIME", help="after this instant instead of now")
     ] = None,
     until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="not after this instant")] = None,
     tz: Zone = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="what the next hours hold, a line for each job", rich_help_panel=_OVERVIEW)
+    ] = False,
+    hours: Annotated[
+        int | None,
+        typer.Option("--hours", metavar="N", min=1, max=192, help="so many hours (24)", rich_help_panel=_OVERVIEW),
+    ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option(
+            "-q", "--query", metavar="FILTER", help=f"jobs that match: {FILTER_HELP}", rich_help_panel=_OVERVIEW
+        ),
+    ] = None,
 ) -> None:
-    """Show the next fires of an expression or of a job, with zone and clock changes."""
+    """Show the next fires of an expression or of a job, with zone and clock changes.
+
+    With --all what the next 24 hours hold: when each job fires, how often, how long it usually takes, how many would
+    run at once, in which minutes many fire together, and clock changes.
+    """
     session: Session = ctx.obj
-    found, job = preview_for(session, what, n=n, since=since, until=until, zone=tz)
+    if every:
+        _show_all(session, what, n, [since, until, tz], hours=hours, query=query)
+        return
+    if not what:
+        raise InvalidInput("of what? an expression or a job", "jobctl next --all shows what is coming of all jobs")
+    if hours is not None or query is not None:
+        raise InvalidInput("--hours and -q go with --all", "leave them out, or say --all")
+    found, job = preview_for(session, what, n=_FIRES if n is None else n, since=since, until=until, zone=tz)
     render = session.render
     if render.output == "json":
         render.json({**found, "next": None})
@@ -56,6 +91,31 @@ def verb(
         render.word("it does not fire before then" if later else never)
     else:
         show_fires(session, found["items"], job)
+        if job is not None and since is None and until is None:
+            _tell_left_out(session, job)
+
+
+def _tell_left_out(session: Session, job: Json) -> None:
+    """What an older daemon says nothing of."""
+    from jobctl.cli.upcoming import left_out
+
+    try:
+        items = session.reader().upcoming(job=job["id"])["items"]
+    except CallerError:
+        return
+    for line in left_out([item for item in items if item["id"] == job["id"]], session.viewer):
+        session.render.word(line)
+
+
+def _show_all(
+    session: Session, what: list[str] | None, n: int | None, others: list[str | None], *, hours: int | None,
+    query: str | None,
+) -> None:  # fmt: skip
+    from jobctl.cli.upcoming import show_upcoming
+
+    if what or any(others):
+        raise InvalidInput("--all is of all jobs, from now on", "with it go -n, --hours and -q")
+    show_upcoming(session, session.reader(), hours=hours or _HOURS, query=query, limit=n)
 
 
 def preview_for(

@@ -83,4 +83,10 @@ def _check_cron(text: str) -> None:
         raise InvalidInput(f"--cron {text!r} is an interval", f"write it as --every {meant}", field="--cron")
     if text.strip() == "@reboot":
         raise InvalidInput("@reboot is not a time", "write it as --on-boot", field="--cron")
-    named("--cron", lambda: parse_cron(text))
+    try:
+        named("--cron", lambda: parse_cron(text))
+    except InvalidInput as error:
+        from jobctl.cli.hints import cron_hint
+
+        error.hint = cron_hint(error.hint)
+        raise

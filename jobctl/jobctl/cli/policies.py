@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from jobctl.errors import InvalidInput
-from jobctl.states import FailureClass, Misfire, OnFailure, Overlap
+from jobctl.states import FailureClass, MailOn, Misfire, OnFailure, Overlap
 
 OVERLAPS: Final = tuple(map(str, Overlap))
 MISFIRES: Final = tuple(map(str, Misfire))
@@ -14,6 +14,7 @@ ON_FAILURES: Final = tuple(map(str, OnFailure))
 KINDS: Final = tuple(str(kind) for kind in FailureClass if kind is not FailureClass.CANCELLED)
 #: What --on-lost takes, as far as it can be listed.
 ON_LOST: Final = ("retry", "dead", "ask:")
+MAIL_ON: Final = tuple(map(str, MailOn))
 NOTIFY: Final = ("mail", "mail:", "exec:")
 _EXIT_CODE_MAX: Final = 255
 _PRIORITY_MAX: Final = 9
@@ -32,8 +33,27 @@ def policies(options: Mapping[str, Any]) -> dict[str, Any]:
         body["priority"] = _priority(options["priority"])
     if options.get("notify"):
         body["notify"] = [_destination(text) for text in options["notify"]]
+    if mail := _mail(options):
+        body["mail"] = mail
     retry = _retry(options)
     return {**body, "retry": retry} if retry else body
+
+
+def _mail(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Who gets the output, and when: of an edit one of the two may be given."""
+    _choice("--mail-on", options.get("mail_on"), MAIL_ON)
+    to, when = options.get("mail"), options.get("mail_on")
+    mail = {} if to is None else {"to": _recipients(to)}
+    return mail if when is None else {**mail, "on": when}
+
+
+def _recipients(text: str) -> str:
+    from jobctl.addresses import recipients
+
+    try:
+        return recipients(text)
+    except InvalidInput as error:
+        raise InvalidInput(f"--mail: {error.message}", error.hint, field="--mail") from error
 
 
 def _retry(options: Mapping[str, Any]) -> dict[str, Any]:

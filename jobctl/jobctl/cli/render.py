@@ -6,16 +6,19 @@ Colour only on a terminal, and never with `NO_COLOR` or `TERM=dumb`.
 
 import json
 import os
+import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TextIO
 
 from jobctl.cli import table
-from jobctl.cli.safe import cell, json_text
-from jobctl.cli.safe import text as safe_text
+from jobctl.reading.safe import cell, json_text
+from jobctl.reading.safe import text as safe_text
+from jobctl.reading.width import cut, width
 
 FORMATS: Final = ("table", "wide", "json", "ndjson", "csv", "name")
 _STYLES: Final = {"bad": "31", "good": "32", "warn": "33", "dim": "2", "strong": "1"}
 _WIDTH: Final = 80
+_HEIGHT: Final = 24
 _NARROW: Final = 20
 
 
@@ -29,6 +32,8 @@ class Sink:
         plain = bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
         self.colour = colour == "always" or (colour == "auto" and self.terminal and not plain)
         self._columns = environ.get("COLUMNS", "")
+        self._lines = environ.get("LINES", "")
+        self._term = environ.get("TERM", "")
 
     def write(self, text: str) -> None:
         self.bytes(text.encode(self.encoding, "backslashreplace"))
@@ -49,6 +54,30 @@ class Sink:
         except (OSError, ValueError):
             return _WIDTH
 
+    def height(self) -> int | None:
+        """Lines of the terminal; None when it is not one."""
+        if not self.terminal:
+            return None
+        if self._lines.isdigit() and int(self._lines) > 0:
+            return int(self._lines)
+        try:
+            return os.get_terminal_size(self._stream.fileno()).lines or _HEIGHT
+        except (OSError, ValueError):
+            return _HEIGHT
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is a terminal whose cursor can be moved."""
+        return self.terminal and self._term not in ("", "dumb", "unknown")
+
+    @property
+    def file(self) -> bool:
+        """Whether it is a plain file: what reads a pipe may be a pager, whose screen is not ours to write on."""
+        try:
+            return stat.S_ISREG(os.fstat(self._stream.fileno()).st_mode)
+        except (OSError, ValueError):
+            return False
+
     def can(self, text: str) -> bool:
         """Whether the stream's encoding holds a text."""
         try:
@@ -63,6 +92,8 @@ class Render:
 
     def __init__(self, stdout: TextIO, stderr: TextIO, environ: Mapping[str, str], output: str, colour: str) -> None:
         self.output = output
+        self.aside: Callable[[], None] | None = None
+        """Takes away what stands on stderr for a while, before words are said there."""
         self.out = Sink(stdout, environ, colour)
         self.err = Sink(stderr, environ, colour)
 
@@ -101,21 +132,34 @@ class Render:
 
         `style` paints the text, `mark` the first word of the label.
         """
+        for line in self.fact_lines(label, text, indent, style, mark):
+            self.out.write(line + "\n")
+
+    def fact_lines(self, label: str, text: str, indent: int, style: str = "", mark: str = "") -> list[str]:
+        """The lines that `fact` prints."""
         head = cell(label).ljust(indent)
         word = head.partition(" ")[0]
         room = self.out.width()
         if room is not None and room <= indent + _NARROW:
-            self.flow(f"{cell(label)} {text}" if label.strip() else f"  {text}")
-            return
+            whole = f"{cell(label)} {cell(text)}" if label.strip() else f"  {cell(text)}"
+            return _wrapped(whole, room, 2)
         lines = _wrapped(cell(text), None if room is None else room - indent, 0)
-        for number, line in enumerate(lines):
-            begin = self.painted(word, mark) + head[len(word) :] if number == 0 else " " * indent
-            self.out.write(begin + self.painted(line, style) + "\n")
+        first = self.painted(word, mark) + head[len(word) :]
+        return [
+            (first if number == 0 else " " * indent) + self.painted(line, style) for number, line in enumerate(lines)
+        ]
 
-    def word(self, text: str) -> None:
-        """One line for a person, on stderr; it never stands in the way of a full or closed stderr."""
+    def word(self, text: str, mark: str = "") -> None:
+        """One line for a person, on stderr; it never stands in the way of a full or closed stderr.
+
+        `mark` paints what stands before the colon.
+        """
+        if self.aside is not None:
+            self.aside()
+        shown = "\n".join(_wrapped(cell(text), self.err.width(), 2))
+        head, colon, rest = shown.partition(":") if mark else (shown, "", "")
         try:
-            self.err.write("\n".join(_wrapped(cell(text), self.err.width(), 2)) + "\n")
+            self.err.write(_paint(self.err.colour, head, mark) + colon + rest + "\n")
         except OSError:
             return
 
@@ -158,9 +202,25 @@ class Render:
 
     def csv(self, titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """RFC 4180 with a heading; empty where there is no value."""
-        for row in [titles, *rows]:
+        self.csv_rows([titles, *rows])
+
+    def csv_rows(self, rows: Iterable[Sequence[object]]) -> None:
+        """Further rows of it."""
+        for row in rows:
             text = ",".join(_csv_field(value) for value in row)
             self.out.write((safe_text(text) if self.out.terminal else text) + "\r\n")
+
+    def columns(self, parts: Sequence[tuple[str, str]]) -> None:
+        """A line of texts with their styles, two spaces between them; on a terminal cut to its width."""
+        room, shown = self.out.width(), []
+        mark = "…" if self.out.can("…") else ".."
+        for text, style in parts:
+            safe = cell(text)
+            if room is not None:
+                safe = cut(safe, max(0, room), mark)
+                room -= width(safe) + len(table.GAP)
+            shown.append(self.painted(safe, style))
+        self.out.write(table.GAP.join(shown).rstrip(" ") + "\n")
 
     def table(self, columns: Sequence[table.Column], rows: Sequence[table.Row]) -> None:
         mark = "…" if self.out.can("…") else ".."

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from jobctl.cli.progress import Progress
 from jobctl.cli.session import Session
 from jobctl.client.start import of_no_run
 from jobctl.errors import InternalError, InvalidInput, from_code
@@ -34,14 +35,15 @@ def verb(
     session: Session = ctx.obj
     if session.places.named:
         raise InvalidInput("a database is in its own folder", "choose its places with JOBCTL_HOME, not a socket")
-    done = subprocess.run(
-        [sys.executable, *_PROGRAM, os.path.abspath(file), *(["--catch-up"] if catch_up else [])],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        cwd="/",
-        env=of_no_run(session.world.environ),
-        check=False,
-    )
+    with Progress(session, "restore"):
+        done = subprocess.run(
+            [sys.executable, *_PROGRAM, os.path.abspath(file), *(["--catch-up"] if catch_up else [])],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            cwd="/",
+            env=of_no_run(session.world.environ),
+            check=False,
+        )
     found = _answer(done)
     if session.render.machine:
         session.render.json(found)

@@ -1,10 +1,11 @@
 """`jobctl retry`: runs again what failed, at once."""
 
+from functools import partial
 from typing import Annotated, Final
 
 import typer
 
-from jobctl.cli import describe
+from jobctl.cli import describe, outdated
 from jobctl.cli.changing import Item, each
 from jobctl.cli.select import find_run, named_job
 from jobctl.cli.session import Session
@@ -40,7 +41,7 @@ def verb(
         raise InvalidInput("--key is for one run", "leave it out, or retry one at a time", field="--key")
     client = session.writer()
     found = [_failed_run(client, text) for text in runs]
-    each(session, found, lambda run: client.retry_run(run["id"], key), _said, "id", done_name=_id)
+    each(session, found, lambda run: client.retry_run(run["id"], key), partial(_said, client), "id", done_name=_id)
 
 
 def _failed_run(client: Client, text: str) -> Item:
@@ -60,13 +61,14 @@ def _failed_run(client: Client, text: str) -> Item:
     raise Conflict(f"{job['name']} has nothing to retry", f"run it now: jobctl run {job['name']}")
 
 
-def _said(result: Item) -> str:
+def _said(client: Client, result: Item) -> str:
     run = result["run"]
     name = f"run {run['id']} of {run['job']}"
     if result["how"] == "now":
         return f"{name} is retried now"
     if result["how"] == "replayed":
-        return f"{name} is replayed, under its key"
+        older = outdated.words_of(client, [run], f"jobctl dlq replay {run['id']} --current")
+        return f"{name} is replayed, under its key" + (f", {older}" if older else "")
     return f"{name}, again for run {run['retry_of']}"
 
 

@@ -7,10 +7,10 @@ import typer
 from jobctl.cli.asking import confirm
 from jobctl.cli.changing import Item, each
 from jobctl.cli.options import grouped
-from jobctl.cli.safe import cell
 from jobctl.cli.select import Selector, named_jobs
 from jobctl.cli.session import Session
 from jobctl.errors import InvalidInput
+from jobctl.reading.safe import cell
 
 EXAMPLES = (
     ("jobctl rm backup", "asks first"),
@@ -46,4 +46,7 @@ def verb(
 def _ask(session: Session, jobs: list[Item]) -> None:
     shown = ", ".join(cell(job["name"]) for job in jobs[:_NAMED_MAX])
     more = f" and {len(jobs) - _NAMED_MAX} more" if len(jobs) > _NAMED_MAX else ""
+    owners = sorted({str(job["owner"]) for job in jobs})
+    if len(owners) > 1:  # root's daemon: every job is everybody's
+        more += f", jobs of {', '.join(map(cell, owners[:_NAMED_MAX]))}{', …' if len(owners) > _NAMED_MAX else ''}"
     confirm(session, f"remove {shown}{more}", f"removes {shown}{more}", "removed")

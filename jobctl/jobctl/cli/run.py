@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from jobctl.cli import definition, describe, draft
+from jobctl.cli import definition, draft, over
 from jobctl.cli.ending import CommandEnded
 from jobctl.cli.follow import Watched, follow_log, has_log, is_active, log_writer, until_over, until_started
 from jobctl.cli.select import find_job, zone_of
 from jobctl.cli.session import Session
-from jobctl.cli.times import milliseconds
 from jobctl.client.sync import Client
 from jobctl.errors import InvalidInput, NotFound
+from jobctl.reading.times import milliseconds
 
 EXAMPLES = (
     ("jobctl run backup", "now, whatever its schedule"),
@@ -82,11 +82,11 @@ def _watch(session: Session, client: Client, run: dict[str, Any], *, follow: boo
     try:
         if follow:
             _follow(session, client, run)
-        over = until_over(session, client, run)
+        ended = until_over(session, client, run, quiet=quiet)
     except KeyboardInterrupt:
         session.render.word(f"run {run['id']} goes on: jobctl log {run['id']} -f, jobctl cancel {run['id']}")
         raise
-    end(session, over, quiet=quiet)
+    end(session, ended, quiet=quiet)
 
 
 def _follow(session: Session, client: Client, run: dict[str, Any]) -> None:
@@ -184,8 +184,6 @@ def end(session: Session, run: dict[str, Any], *, quiet: bool = False) -> None:
     if session.render.machine:
         print_run(session, run)
     elif not quiet and not is_active(run):
-        taken = describe.run_time(run, session.viewer)
-        session.render.word(
-            f"run {run['id']} of {run['job']}: {describe.ended(run)}" + (f" after {taken}" if taken else "")
-        )
+        session.render.word(over.words(run, session.viewer))
+        over.tell_next(session, [run])
     raise CommandEnded(run)

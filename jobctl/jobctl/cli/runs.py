@@ -1,28 +1,26 @@
 """`jobctl runs`: the history, newest first, active runs included."""
 
-from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
 from jobctl.cli import describe
-from jobctl.cli.select import checked_words, named_job, no_such, runs_called
+from jobctl.cli.runs_listed import FIELDS, listed
+from jobctl.cli.select import checked_words
 from jobctl.cli.session import Session, instant
 from jobctl.cli.table import Cell, Column
-from jobctl.cli.verbs import RUN_STATES
-from jobctl.client.sync import Client
-from jobctl.errors import NotFound
+from jobctl.cli.verbs import FILTER_HELP, RUN_STATES
 
 EXAMPLES = (
     ("jobctl runs", "what ran lately"),
+    ("jobctl runs -f", "and what begins and ends from now on"),
     ("jobctl runs backup --state failed,dead", "when did it fail"),
     ("jobctl runs --since 2h", "the last two hours"),
+    ("jobctl runs -q 'class:timed_out tag:nightly dur>1h'", ""),
     ("jobctl runs backup --json --limit 1", ""),
 )
-FIELDS = (
-    "id", "job", "trigger", "scheduled_at", "started_at", "finished_at", "state", "class", "exit_code", "signal",
-    "reason", "attempt", "late", "key", "replays", "retry_of", "error",
-)  # fmt: skip
+_LISTED: Final = 30
+_FOLLOWED: Final = 10
 _COLUMNS = (Column("RUN", right=True), Column("JOB", shrinks=8), Column("STARTED", drops=2), Column("TOOK", drops=3),
             Column("RESULT"), Column("TRIGGER", drops=1))  # fmt: skip
 _WIDE = (
@@ -41,32 +39,37 @@ def verb(
         str | None,
         typer.Option("--state", metavar="STATE", help="runs in a state: " + ", ".join(RUN_STATES)),
     ] = None,
+    query: Annotated[
+        str | None, typer.Option("-q", "--query", metavar="FILTER", help=f"runs that match: {FILTER_HELP}")
+    ] = None,
     since: Annotated[
         str | None, typer.Option("--since", metavar="TIME", help="due at or after: `2h`, `2026-12-01`")
     ] = None,
-    limit: Annotated[int, typer.Option("-n", "--limit", metavar="N", min=1, help="at most so many (30)")] = 30,
+    limit: Annotated[
+        int | None, typer.Option("-n", "--limit", metavar="N", min=1, help="at most so many (30; with -f 10)")
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("-f", "--follow", help="a line for each run that begins or ends from now on")
+    ] = False,
 ) -> None:
-    """List runs, newest first, active and finished alike."""
+    """List runs, newest first, active and finished alike.
+
+    With -f the last ones come first, oldest at the top, and then a line whenever a run begins or ends, until ctrl-c:
+    also over a restart of the daemon, none left out and none twice.
+    """
     session: Session = ctx.obj
     client = session.reader()
     checked_words("--state", state, RUN_STATES)
-    filters = {"state": state, "since": instant(session, since, past=True, option="--since")}
-    runs = client.runs(limit=limit, **filters) if job is None else _of(client, job, limit, filters)
+    filters = {"state": state, "q": query, "since": instant(session, since, past=True, option="--since")}
+    if follow:
+        from jobctl.cli.runs_followed import follow_runs
+
+        follow_runs(session, client, job, limit or _FOLLOWED, filters)
+        return
+    runs = listed(client, job, limit or _LISTED, filters)
     session.render.listing(
         runs, name=lambda run: str(run["id"]), fields=FIELDS, show=lambda items: show_table(session, items)
     )
-
-
-def _of(client: Client, name: str, limit: int, filters: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Of a job; without one, runs that had such a name: their job is gone, or they were commands run once."""
-    try:
-        job = named_job(client, name)
-    except NotFound as error:
-        found = list(runs_called(client, name, limit, **filters))
-        if not found and next(runs_called(client, name, 1), None) is None:
-            raise no_such(client, name, error) from error
-        return iter(found)
-    return client.job_runs(job["id"], limit=limit, **filters)
 
 
 def show_table(session: Session, runs: list[dict[str, Any]]) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from jobctl.cli import describe
 from jobctl.cli.meant import Meant, at_work
-from jobctl.cli.verbs import JOB_STATES
+from jobctl.cli.verbs import FILTER_HELP, JOB_STATES
 from jobctl.client.sync import Client
 from jobctl.client.transport import Json
 from jobctl.errors import Conflict, InvalidInput, NotFound
@@ -33,7 +33,7 @@ class Selector(NamedTuple):
     ] = None
     query: Annotated[
         str | None,
-        typer.Option("-q", "--query", metavar="TEXT", help="jobs whose name or command has it", rich_help_panel=_PANEL),
+        typer.Option("-q", "--query", metavar="FILTER", help=f"jobs that match: {FILTER_HELP}", rich_help_panel=_PANEL),
     ] = None
     state: Annotated[
         str | None,
@@ -108,9 +108,16 @@ def zone_of(client: Client, job: Json) -> str:
 def named_job(client: Client, text: str) -> Json:
     """The job. A number is a job only where a list shows one: commands run once have their own, out of sight."""
     job = client.job(text)
-    if text.isdigit() and not any(item["id"] == job["id"] for item in client.jobs(q=job["name"], done=True)):
+    if text.isdigit() and not any(item["id"] == job["id"] for item in client.jobs(q=quoted(job["name"]), done=True)):
         raise NotFound(f"there is no job {text}", "see jobctl ls")
     return job
+
+
+def quoted(name: str) -> str:
+    """A filter that finds this name, whatever is in it."""
+    from jobctl.filters import quoted  # most verbs need no filters
+
+    return quoted(name)
 
 
 def no_such(client: Client, name: str, error: NotFound, kind: str = "job") -> NotFound:
@@ -144,9 +151,12 @@ def find_run(client: Client, text: str, meant: Meant = at_work) -> Json:
     return run
 
 
-def runs_called(client: Client, name: str, limit: int | None = None, **filters: Any) -> Iterator[Json]:
+def runs_called(
+    client: Client, name: str, limit: int | None = None, q: str | None = None, **filters: Any
+) -> Iterator[Json]:
     """Runs by the name that their job had, newest first: of commands run once, and of jobs that were removed."""
-    found = (run for run in client.runs(q=name, **filters) if run["job"] == name)
+    query = f"{quoted(name)} {q or ''}".rstrip()
+    found = (run for run in client.runs(q=query, **filters) if run["job"] == name)
     return islice(found, limit)
 
 

@@ -5,11 +5,11 @@ from datetime import UTC
 from functools import cached_property
 
 from jobctl.cli.render import Render
-from jobctl.cli.times import Viewer
 from jobctl.cli.world import World
 from jobctl.client.discover import AnyDaemon, Places, places
 from jobctl.client.sync import Client
 from jobctl.errors import InvalidInput, Unreachable
+from jobctl.reading.times import Viewer
 
 
 class Common:
@@ -24,12 +24,14 @@ class Common:
 
 
 class Session:
-    """What a verb is given, as `ctx.obj`. `command` is what followed `--`, None when there was none."""
+    """What a verb is given, as `ctx.obj`. `command` is what followed `--`, None when there was none; `typed` is all
+    that stood beside the words of the verb."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.common = Common()
         self.command: list[str] | None = None
+        self.typed: list[str] = []
 
     @cached_property
     def render(self) -> Render:
@@ -98,7 +100,7 @@ def instant(
     """RFC 3339 of an instant that a person wrote; `2h` alone is `past` ago for options that look back."""
     if text is None:
         return None
-    from jobctl.cli.times import rfc3339
+    from jobctl.reading.times import rfc3339
     from jobctl.schedule import host_zone, parse_duration, parse_when
 
     now_ms = session.world.clock.now_ms()

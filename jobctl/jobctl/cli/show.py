@@ -4,15 +4,17 @@ from typing import Annotated, Any
 
 import typer
 
-from jobctl.cli import attempts, describe, worked
+from jobctl.cli import describe
 from jobctl.cli.added import directory, path, policies, when
 from jobctl.cli.dead import count_words
 from jobctl.cli.select import find_run, named_job, no_such, runs_called
 from jobctl.cli.session import Session
-from jobctl.cli.times import Viewer, duration, no_time, of_fire
 from jobctl.cli.worked import work_of
 from jobctl.client.sync import Client
 from jobctl.errors import InvalidInput, NotFound
+from jobctl.reading import attempts
+from jobctl.reading.facts import of_run, of_work
+from jobctl.reading.times import Viewer, duration, no_time, of_fire, took
 
 EXAMPLES = (
     ("jobctl show backup", ""),
@@ -80,6 +82,7 @@ def _show_job(session: Session, client: Client, job: dict[str, Any]) -> None:
             *_job_facts(session, job, preview),
             *_active_lines(session, active),
             *_run_lines(session, runs, alone=not active),
+            *_durations(client, job),
         ],
     )
 
@@ -107,16 +110,16 @@ def _job_facts(session: Session, job: dict[str, Any], preview: dict[str, Any]) -
     facts += policies(job)
     given = (("stdin", "stdin"), ("payload", "payload_ref"), ("env file", "env_file"), ("note", "note"))
     facts += [(label, str(job[name])) for label, name in given if job[name]]
+    if job.get("login_env"):
+        facts.append(("env", "of a login: /etc/environment, /etc/default/locale"))
     facts += [("env", f"{name}={value}") for name, value in job["env"].items() if name != "PATH"]
     facts.append(("umask", f"{job['umask']}   nice {job['nice']}   queue {job['queue']}   priority {job['priority']}"))
     if job["tags"]:
         facts.append(("tags", " ".join(job["tags"])))
-    facts.append(
-        (
-            "added",
-            f"{viewer.both(job['created_at'])}   from {job['source']}, version {job['version']}, uid {job['uid']}",
-        )
-    )
+    if job.get("declared"):
+        facts.append(("from", f"{describe.origin(job)}: it is changed there"))
+    made = "" if job.get("declared") else f"from {job['source']}, "
+    facts.append(("added", f"{viewer.both(job['created_at'])}   {made}version {job['version']}, uid {job['uid']}"))
     if job["dead"]:
         facts.append(("dead", f"{count_words(job['dead'])}: jobctl dlq ls {job['name']}"))
     if describe.keeps_skipping(job):
@@ -169,13 +172,30 @@ def _active_lines(session: Session, runs: list[dict[str, Any]]) -> list[Fact]:
 def _run_lines(session: Session, runs: list[dict[str, Any]], *, alone: bool) -> list[Fact]:
     viewer = session.viewer
     lines = []
+    clock = viewer.alike(run["started_at"] or run["finished_at"] or run["due_at"] for run in runs)
     for index, run in enumerate(runs):
         taken = describe.run_time(run, viewer)
         at = run["started_at"] or run["finished_at"]
-        when = viewer.both(at) if at else f"due {viewer.both(run['due_at'])}"
+        when = viewer.both(at, clock) if at else f"due {viewer.both(run['due_at'], clock)}"
         text = f"run {run['id']}  {describe.ended(run)}" + (f" after {taken}" if run["finished_at"] and taken else "")
         lines.append(("last" if index == 0 else "", f"{text}   {when}"))
     return lines or ([("last", "has not run yet")] if alone else [])
+
+
+def _durations(client: Client, job: dict[str, Any]) -> list[Fact]:
+    """How long it usually takes, and the last ones drawn beside each other."""
+    if not job["last_run"]:
+        return []
+    try:
+        found = client.durations(job["id"])
+    except NotFound:  # a daemon of before
+        return []
+    if found["p50"] is None:
+        return []
+    count = found["count"]
+    many = f", of {count} runs that succeeded" if count > 1 else ", the one run that succeeded"
+    usual = f"half within {took(found['p50'])}, 95 % within {took(found['p95'])}" if count > 1 else took(found["p50"])
+    return [("takes", usual + many)]
 
 
 def _show_run(session: Session, client: Client, run: dict[str, Any]) -> None:
@@ -184,36 +204,9 @@ def _show_run(session: Session, client: Client, run: dict[str, Any]) -> None:
         _machine(session, {**run, "work": work}, str(run["id"]))
         return
     render.flow(f"run {run['id']} of {run['job']}   {describe.ended(run)}")
-    _print(session, [*_run_facts(session, run), *worked.facts(work)])
+    _print(session, [*of_run(run, session.viewer), *of_work(work)])
     _print(session, attempts.facts(client.attempts(run["id"]), session.viewer, state=str(run["state"])))
     _print(session, _what_next(session, run))
-
-
-def _run_facts(session: Session, run: dict[str, Any]) -> list[Fact]:
-    viewer = session.viewer
-    facts = [("trigger", f"{run['trigger']}, version {run['version']} of the job"), ("due", viewer.both(run["due_at"]))]
-    if run["scheduled_at"] != run["due_at"]:
-        facts.insert(1, ("scheduled", viewer.both(run["scheduled_at"])))
-    for label in ("started", "finished"):
-        if run[f"{label}_at"]:
-            late = "   late" if label == "started" and run["late"] else ""
-            facts.append((label, viewer.both(run[f"{label}_at"]) + late))
-    if describe.run_time(run, viewer):
-        facts.append(("took", describe.run_time(run, viewer)))
-    if run["reason"] and describe.ended(run) == describe.outcome(run):
-        facts.append(("reason", run["reason"]))
-    if describe.first_line(run["error"]):
-        facts.append(("error", describe.first_line(run["error"])))
-    if run["retry_of"]:
-        facts.append(("again for", f"run {run['retry_of']}"))
-    if run["replays"]:
-        facts.append(("replays", str(run["replays"])))
-    if run["put_back"]:
-        facts += worked.put_back(run, viewer.both(run["put_back"]["at"]))
-    if run["coalesced"]:
-        facts.append(("stands for", f"{run['coalesced']} more occurrences"))
-    facts.append(("key", run["key"] + (f"   fence {run['fence']}" if run["fence"] else "")))
-    return facts
 
 
 def _what_next(session: Session, run: dict[str, Any]) -> list[Fact]:

@@ -9,9 +9,9 @@ from jobctl.cli.changing import Item, each
 from jobctl.cli.options import grouped
 from jobctl.cli.select import Selector, named_jobs
 from jobctl.cli.session import Session
-from jobctl.cli.times import Viewer
 from jobctl.client.sync import Client
 from jobctl.errors import InvalidInput
+from jobctl.reading.times import Viewer
 
 EXAMPLES = (
     ("jobctl skip backup", "not the next time, but the one after"),

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from jobctl.cli.safe import cell as safe_cell
-from jobctl.cli.width import cut, width
+from jobctl.reading.safe import cell as safe_cell
+from jobctl.reading.width import cut, width
 
 GAP: Final = "  "
 EMPTY: Final = "-"

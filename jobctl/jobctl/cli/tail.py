@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from jobctl.cli.logview import dropped
+from jobctl.client.log_position import dropped
 from jobctl.client.sync import Client
 
 _STEP_BYTES: Final = 16_384

@@ -3,9 +3,9 @@
 from typing import Any, Final
 
 from jobctl.cli import describe
-from jobctl.cli.times import Viewer
 from jobctl.client.sync import Client
 from jobctl.errors import NotFound
+from jobctl.reading.times import Viewer
 
 #: Words of `jobctl.states.After`.
 _ENDS: Final = {"success": "succeeds", "failure": "has failed for good", "any": "ends, however it does"}

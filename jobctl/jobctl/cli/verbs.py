@@ -20,7 +20,7 @@ class Verb(NamedTuple):
 
 
 #: Where a file cannot have the verb's own name.
-_MODULES: Final = {"import crontab": "import_crontab", "export crontab": "export_crontab"}
+_MODULES: Final = {"import crontab": "import_crontab", "export crontab": "export_crontab", "export jobs": "export_jobs"}
 
 JOBS, RUNS, DEAD, QUEUES, TIME, WATCHING, FILES, OPERATION = (
     "Jobs",
@@ -29,7 +29,7 @@ JOBS, RUNS, DEAD, QUEUES, TIME, WATCHING, FILES, OPERATION = (
     "Queues",
     "Time",
     "Watching",
-    "Crontabs",
+    "Crontabs and files",
     "Operation",
 )
 
@@ -69,15 +69,24 @@ VERBS: Final = (
     Verb("explain", "EXPRESSION|JOB", "a schedule in words, with its clock changes", TIME),
     Verb("status", "", "the daemon and what is wrong", WATCHING),
     Verb("events", "", "what happens, as it happens", WATCHING),
+    Verb("ui", "", "the screens: jobs, runs, dead letters, live", WATCHING),
     Verb("doctor", "", "look for what could go wrong on this host", WATCHING),
     Verb("import crontab", "[FILE]", "take over crontabs, line by line", FILES, writes=True),
     Verb("export crontab", "[JOB…]", "write jobs as a crontab", FILES),
+    Verb("export jobs", "[JOB…]", "write jobs as a file that declares them", FILES),
+    Verb("apply", "[FILE|DIR…]", "make jobs what files of jobs say", FILES, writes=True),
+    Verb("diff", "[FILE|DIR…]", "what apply would change, field by field", FILES),
+    Verb("validate", "[FILE|DIR…]", "look for mistakes in files of jobs", FILES),
+    Verb("crontab", "[-u USER] FILE | -n FILE | -e | -l | -r [-i]", "your crontab, as crontab(1)", FILES, writes=True),
     Verb("daemon run", "", "run the daemon in the foreground", OPERATION),
     Verb("daemon start", "", "start the daemon in the background", OPERATION),
     Verb("daemon stop", "", "stop the daemon; running commands go on", OPERATION),
     Verb("daemon status", "", "whether the daemon runs", OPERATION),
+    Verb("daemon log", "", "the last lines that the daemon has said of itself", OPERATION),
     Verb("daemon pause", "", "stop starting anything but by hand", OPERATION),
     Verb("daemon resume", "", "start it all again", OPERATION),
+    Verb("owner ls", "", "the accounts that have jobs, for root", OPERATION),
+    Verb("owner rename", "OLD NEW", "say whose an account's jobs are now, for root", OPERATION, writes=True),
     Verb("backup", "FILE|FOLDER", "copy the database while the daemon runs", OPERATION),
     Verb("restore", "FILE", "put a backup in the place of the database", OPERATION),
     Verb("completion", "bash|zsh|fish", "print a completion script for a shell", OPERATION),
@@ -104,9 +113,20 @@ EVENT_KINDS: Final = (
     "run.replayed", "run.succeeded", "run.failed", "run.cancelled", "run.skipped", "run.superseded", "run.discarded",
     "occurrence", "occurrence.skipped", "queue", "queue.set", "queue.paused", "queue.resumed",
     "daemon", "daemon.paused", "daemon.resumed", "daemon.restored", "clock", "clock.stepped",
+    "access", "access.denied", "owner", "owner.renamed",
 )  # fmt: skip
+#: What --theme of ui takes.
+LOOKS: Final = ("jobctl-dark", "jobctl-light", "ansi", "mono")
 ALIASES: Final = {"list": "ls", "delete": "rm", "logs": "log"}
-TOPICS: Final = ("time", "failures", "defaults", "exit-codes", "environment", "format", "cron", "api")
+TOPICS: Final = (
+    "time", "filters", "failures", "defaults", "exit-codes", "environment", "format", "cron", "files", "api",
+)  # fmt: skip
+#: Pages of the manual that are no verb's, by what `jobctl help` calls them. Where there are none, `cron` is a topic.
+PAGES: Final = {
+    "jobctl": "jobctl", "jobd": "jobd", "jobd.toml": "jobd.toml", "jobs.toml": "jobs.toml", "cron": "jobctl-cron",
+}  # fmt: skip
+#: Of -q in every verb that has it.
+FILTER_HELP: Final = "`state:failed tag:db -tag:test next<1h NAME`, see `jobctl help filters`"
 GROUPS: Final = tuple(dict.fromkeys(verb.words.split()[0] for verb in VERBS if " " in verb.words))
 BY_WORDS: Final = {verb.words: verb for verb in VERBS}
 
@@ -132,6 +152,7 @@ def overview() -> str:
     parts += [
         "",
         "Without a verb: status. `jobctl VERB --help` tells its options; all verbs take --json.",
-        "Topics, by `jobctl help TOPIC`: " + ", ".join(TOPICS) + ".",
+        "Pages of the manual, by `jobctl help NAME`: all verbs, " + ", ".join(PAGES) + ".",
+        "Topics, by `jobctl help TOPIC`: " + ", ".join(topic for topic in TOPICS if topic not in PAGES) + ".",
     ]
     return "\n".join(parts) + "\n"

@@ -23,4 +23,5 @@ def verb(ctx: typer.Context) -> None:
         return
     session.render.line(f"jobctl {__version__}")
     if daemon is not None and not session.render.machine:
-        session.render.line(f"jobd   {daemon}")
+        other = "" if str(protocol) == PROTOCOL else f" (speaks protocol {protocol}, and this jobctl {PROTOCOL})"
+        session.render.line(f"jobd   {daemon}{other}")

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jobctl.cli import describe
+from jobctl.cli import describe, over
 from jobctl.cli.draft import duration_ms
 from jobctl.cli.ending import CommandEnded, Ended, How
 from jobctl.cli.follow import is_active, until_over
@@ -36,15 +36,17 @@ def verb(
     if timeout is not None:
         deadline_ms = session.world.clock.boot_ms() + duration_ms("--timeout", timeout)
     found = [find_run(client, text) for text in runs]
-    over = [until_over(session, client, run, deadline_ms) for run in found]
-    for run in over:
+    ended = [until_over(session, client, run, deadline_ms, quiet=quiet) for run in found]
+    for run in ended:
         if not quiet and not render.machine:
             render.flow(f"run {run['id']} of {run['job']}: {describe.ended(run)}")
     if render.machine and not quiet:
-        _machine(session, over)
-    if any(is_active(run) for run in over):
+        _machine(session, ended)
+    elif not quiet:
+        over.tell_next(session, ended)
+    if any(is_active(run) for run in ended):
         raise Ended(How.TIMED_OUT)
-    bad = [run for run in over if run["state"] != "succeeded"]
+    bad = [run for run in ended if run["state"] != "succeeded"]
     if bad:
         raise CommandEnded(bad[0])
 

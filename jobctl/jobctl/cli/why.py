@@ -9,10 +9,10 @@ from jobctl.cli.dead import count_words
 from jobctl.cli.fate import Entry, Fate
 from jobctl.cli.select import named_job, no_such, runs_called
 from jobctl.cli.session import Session, instant
-from jobctl.cli.times import Viewer, milliseconds, rfc3339
 from jobctl.cli.upstream import starts_after
 from jobctl.client.sync import Client
 from jobctl.errors import NotFound
+from jobctl.reading.times import Viewer, milliseconds, rfc3339
 
 EXAMPLES = (
     ("jobctl why backup", "what became of its last occurrences"),

@@ -1,6 +1,7 @@
 """From options to the body of a request."""
 
 from pathlib import Path
+from shlex import split
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ def test_every_option_has_its_field(cli: Cli, daemon: FakeDaemon, tmp_path: Path
         "|--misfire|all|--misfire-within|6h|--late-after|1m|--log-max|5MB|--paused|--note|n|--tag|a|--tag|b|--limit|2"
         "|--queue|q|--priority|HIGH|--retries|5|--backoff|30s|--backoff-max|2h|--no-retry-on|3, oom"
         "|--on-lost|ask:did it|--on-failure|record|--notify|mail:a@b|--notify|exec:page me"
+        "|--mail|ada,ops@example.org|--mail-on|failure"
     )
     body = added(cli, daemon, "x", *options.split("|"), "--", "cmd", "--flag", "--", "x", TAKEN="here")
     assert body == {
@@ -34,6 +36,7 @@ def test_every_option_has_its_field(cli: Cli, daemon: FakeDaemon, tmp_path: Path
         "misfire_within": "6h", "late_after": "1m", "log_max": "5MB", "paused": True, "note": "n", "tags": ["a", "b"],
         "limit": 2, "queue": "q", "priority": "high", "on_failure": "record", "notify": ["mail:a@b", "exec:page me"],
         "retry": {"max": 5, "backoff": "30s", "backoff_max": "2h", "no_retry_on": [3, "oom"], "on_lost": "ask:did it"},
+        "mail": {"to": "ada, ops@example.org", "on": "failure"},
     }  # fmt: skip
 
 
@@ -102,6 +105,25 @@ def test_what_add_says(cli: Cli) -> None:
     assert "queue" not in shown
 
 
+def test_on_a_terminal_what_holds_by_default_is_left_out_and_warnings_come_last(cli: Cli, daemon: FakeDaemon) -> None:
+    screen = {"terminal": True, "COLUMNS": "200", "TERM": "xterm"}
+    told = cli("add", "x", "--every", "1d", "--", "nosuch", **screen)  # type: ignore[arg-type]
+    assert "else      as every job, and delivered at least once: jobctl show x\n" in told.out
+    assert not any(label in told.out for label in ("policy", "failure", "delivery"))
+    assert "told      nobody" in told.out
+    *_, before, last = told.err.splitlines()
+    assert (before, last.partition("there")[0]) == ("try it now: jobctl run x --follow", "\x1b[33mwarning\x1b[0m: ")
+    planned = cli("add", "x", "--dry-run", "--", "true", **screen).out  # type: ignore[arg-type]
+    assert "policy" in planned
+    assert "at least once: after a crash" in planned
+    made = job(5, "y", timeout=60, retry=job(1, "z")["retry"] | {"max": 1})
+    daemon.jobs.append(made)
+    daemon.override("POST", "/v1/jobs", Answer(201, made))
+    other = cli("add", "y", "--", "true", **screen).out  # type: ignore[arg-type]
+    assert "policy    overlap skip · misfire once within 24h · timeout 1m" in other
+    assert "failure   retries 1" in other
+
+
 def told_of(cli: Cli, daemon: FakeDaemon, **changed: Any) -> str:
     """What add says of a job that the daemon answers."""
     made = job(4, "x", **changed)
@@ -118,6 +140,12 @@ def told_of(cli: Cli, daemon: FakeDaemon, **changed: Any) -> str:
         ({"queue": "mail", "priority": -5}, "queue     mail · priority -5 (high)"),
         ({"priority": 3}, "queue     default · priority 3\n"),
         ({"notify": ["mail", "exec:page me"]}, "told      mail, exec:page me"),
+        ({"mail": {"to": "ada", "on": None}}, "mail      ada, what each run prints\n"),
+        ({"mail": {"to": "ada", "on": "failure"}}, "mail      ada, what a run printed that failed for good\n"),
+        (
+            {"mail": {"to": "ada", "on": None}, "source": "crontab:d:1:/etc/crontab"},
+            "mail      ada, as crontab_mail in jobd.toml says\n",
+        ),
         ({"on_failure": "record"}, "at last: recorded"),
         (
             {"retry": {"max": 0, "backoff": 1, "backoff_max": 2, "no_retry_on": ["3"], "on_lost": "dead", "lost": 3}},
@@ -175,12 +203,39 @@ def test_a_repetition_under_a_key_gets_its_job(cli: Cli) -> None:
         (("add", "q", "--cron", "0", "3", "*", "*", "*", "--", "date"), '--cron "0 3 * * *"'),
         (("add", "--cron", "*/5", "3", "*", "*", "*", "--", "date"), '--cron "*/5 3 * * *"'),
         (("add", "q", "--cron", "0", "3", "a file.txt", "b", "--", "date"), '--cron "0 3 * * *"'),
+        (
+            ("add", "q", "--cron", "15 25 * * *", "--", "date"),
+            'try:  write it as in "30 3 * * 1-5"; see',
+        ),
+        (("explain", "15 25 * * *"), 'try:  write it as in "30 3 * * 1-5"; see jobctl help cron'),
         (("add", "q", "--stdin", "a", "--payload", "b", "--", "cat"), "leave one of them out"),
     ],
 )
 def test_hints_can_be_followed(cli: Cli, argv: tuple[str, ...], hint: str) -> None:
     refused = cli(*argv)
     assert (refused.code, hint in refused.err) == (2, True), refused
+
+
+@pytest.mark.parametrize(
+    ("argv", "line"),
+    [
+        (("add", "nap", "--every", "1d", "sleep", "100"), "jobctl add nap --every 1d -- sleep 100"),
+        (("add", "nap", "sleep", "100", "--cron", "0 3 * * *"), "jobctl add nap --cron '0 3 * * *' -- sleep 100"),
+        (
+            ("add", "a b", "--every=1d", "--paused", "date", "+%H %M"),
+            "jobctl add 'a b' --every=1d --paused -- date '+%H %M'",
+        ),
+        (("add", "--every", "1d", "sleep", "100"), "jobctl add --every 1d -- sleep 100"),
+        (("add", "nap", "other", "--every", "1d", "--", "date"), "leave it out"),
+    ],
+)
+def test_a_command_without_dashes_is_shown_in_the_line_as_it_was_typed(
+    cli: Cli, daemon: FakeDaemon, argv: tuple[str, ...], line: str
+) -> None:
+    refused = cli(*argv)
+    assert (refused.code, line in refused.err) == (2, True), refused
+    if line.startswith("jobctl"):
+        assert cli(*split(line)[1:]).code == 0  # and it can be followed
 
 
 @pytest.mark.parametrize("argv", [("bad", "--cron", "0 3 * *"), ("--cron", "0 3 * *", "bad"), ("--cron", "0 3")])
@@ -223,6 +278,8 @@ def test_errors_of_the_api_say_which_option(cli: Cli, daemon: FakeDaemon, messag
         (("--no-retry-on", "0"), "'0' is neither an exit code"),
         (("--priority", "10"), "no number from -9 to 9"),
         (("--priority", "urgent"), "none of high, normal, low"),
+        (("--mail", "-oQ/tmp"), "--mail: '-oQ/tmp' is no address"),
+        (("--mail", "ada", "--mail-on", "never"), "none of output, failure, always"),
         (("--notify", "ana@example.org"), "none of mail, mail:ADDRESS, exec:COMMAND"),
         (("--after", "a", "--every", "5m"), "a job has one schedule, not --every and --after"),
     ],
@@ -336,6 +393,9 @@ def test_rm_asks_on_a_terminal(cli: Cli, daemon: FakeDaemon) -> None:
     asked = cli("rm", "backup", terminal=True, stdin="y\n")
     assert asked.err.startswith("remove backup? [y/N]")
     assert len(daemon.jobs) == 2
+    daemon.jobs[0]["owner"], daemon.jobs[1]["owner"] = "ada", "bob"
+    asked = cli("rm", "--all", terminal=True, stdin="n\n")
+    assert asked.err.partition("?")[0].endswith(", jobs of ada, bob"), "of whom is said where they are of several"
     assert cli("rm", "--all", "--runs", "cancel", "-y").code == 0
     assert daemon.jobs == []
     assert daemon.asked[-1].query == {"runs": "cancel"}

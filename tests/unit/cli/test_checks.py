@@ -27,6 +27,12 @@ def test_what_waits_for_somebody(cli: Cli, daemon: FakeDaemon, status: dict[str,
     assert [found[text] for text in found if text.startswith(said)] == [level]
 
 
+def test_what_is_said_of_programs_tells_in_which_lines_nobody_looked(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.jobs[0]["target"] = {"shell": "/nonexistent/sync"}
+    texts = {item["text"] for item in cli("doctor", "--json").json()["items"]}
+    assert "the programs that jobs name are there; lines for a shell (1) were not looked into" in texts
+
+
 def test_mail_that_nobody_would_send(cli: Cli, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slips, "_SENDMAIL", "/nonexistent")
     daemon.jobs[0]["notify"] = ["exec:page", "mail:ana@example.org"]

@@ -17,7 +17,7 @@ from unit.client.fake_daemon import FakeDaemon, dead, job, queue
 def offered(cli: Cli, *words: str) -> list[str]:
     result = cli("__complete", *words)
     assert (result.code, result.err) == (0, "")
-    return [line.split("\t")[0] for line in result.out.splitlines()]
+    return [line.split("\t")[0] for line in result.out.splitlines() if line != "\t"]
 
 
 def test_verbs_first(cli: Cli) -> None:
@@ -61,6 +61,17 @@ def test_the_command_belongs_to_the_shell(cli: Cli) -> None:
     assert offered(cli, "run", "--", "ba") == []
 
 
+def test_where_a_name_is_expected_and_there_is_none_no_file_is_right(cli: Cli, alone: Cli) -> None:
+    for words in (("dlq", "replay", ""), ("show", "nosuch"), ("queue", "pause", "x")):
+        assert cli("__complete", *words).out == "\t\n", words
+    assert alone("__complete", "show", "").out == "\t\n"
+
+
+def test_where_a_file_may_stand_the_shell_offers_its_own(cli: Cli) -> None:
+    for words in (("validate", ""), ("run", "--", ""), ("add", "x", "--env-file", ""), ("run", "--cwd", "")):
+        assert cli("__complete", *words).out == "", words
+
+
 def test_shells_and_topics(cli: Cli) -> None:
     assert offered(cli, "completion", "") == ["bash", "zsh", "fish"]
     assert "exit-codes" in offered(cli, "help", "")
@@ -99,23 +110,11 @@ def test_the_script_of_a_shell(cli: Cli, shell: str) -> None:
     assert (checked.returncode, checked.stderr) == (0, "")
 
 
-def test_bash_completes(cli: Cli, daemon: FakeDaemon, tmp_path: Path) -> None:
-    bash = which("bash")
-    if bash is None:
-        pytest.skip("no bash here")
-    import sys
-
-    program = tmp_path / "jobctl"
-    program.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from jobctl.cli.main import main; main()' \"$@\"\n")
-    program.chmod(0o755)
-    script = SCRIPTS["bash"] + f'COMP_WORDS=({program} show "$1"); COMP_CWORD=2; _jobctl; echo "${{COMPREPLY[@]}}"'
-    environ = {"PATH": "/usr/bin:/bin", "JOBCTL_SOCKET": daemon.path, "HOME": str(tmp_path)}
-    daemon.jobs.append(job(7, "two words"))
-    for typed, expected in (("ba", "backup"), ("tw", "two\\ words")):
-        done = subprocess.run(
-            [bash, "-c", script, "x", typed], env=environ, text=True, capture_output=True, check=False
-        )
-        assert (done.stdout, done.stderr) == (f"{expected}\n", "")
+def test_a_value_may_stand_behind_an_equals_sign(cli: Cli) -> None:
+    assert offered(cli, "ls", "--state=qu") == ["--state=quarantined"]
+    assert offered(cli, "ls", "--state", "=", "qu") == ["quarantined"]  # the three words of bash
+    assert "ok" in offered(cli, "ls", "--state", "=")
+    assert offered(cli, "run", "backup", "--", "--state=qu") == []
 
 
 def test_the_states_of_runs_are_others(cli: Cli) -> None:

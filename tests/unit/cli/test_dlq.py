@@ -46,6 +46,17 @@ def test_people_see_groups(cli: Cli, letters: FakeDaemon) -> None:
     assert "4 dead letters in 3 groups; one: jobctl dlq show 94" in footer
 
 
+def test_what_could_not_start_has_printed_nothing_and_tells_the_reason(cli: Cli, daemon: FakeDaemon) -> None:
+    why = "EACCES: program /srv/prune: Permission denied"
+    silent = {"class": "spawn_error", "outcome": "spawn_error", "error": None, "exit_code": None, "fingerprint": "face"}
+    daemon.runs.append(dead(90, daemon.jobs[0], reason=f"it could not be started: {why}", **silent))
+    for listing in (("dlq", "ls"), ("dlq", "ls", "--runs")):
+        shown = cli(*listing).out
+        assert "could not start  " in shown
+        assert "program /srv/prune: Permission denied  " in shown
+        assert "could not be started" not in shown
+
+
 def test_each_of_them(cli: Cli, letters: FakeDaemon) -> None:
     shown = cli("dlq", "ls", "--runs").out.splitlines()
     assert shown[0].split() == ["RUN", "JOB", "DIED", "FAILED", "ERROR", "ATTEMPTS", "REPLAYS"]
@@ -216,7 +227,9 @@ def test_waiting_ends_as_the_first_that_failed(cli: Cli, letters: FakeDaemon) ->
     letters.override("GET", "/v1/runs/91", Answer(200, dead(91, letters.jobs[0], exit_code=9)))
     result = cli("dlq", "replay", "90", "91", "--wait")
     assert result.code == 9
-    assert result.err.splitlines() == ["run 90 of backup: ok after 41s", "run 91 of backup: dead: exit 9 after 41s"]
+    assert result.err.splitlines() == [
+        "run 90 of backup: ok after 41s", "run 91 of backup: dead: exit 9 after 41s", "see: jobctl dlq show 91",
+    ]  # fmt: skip
 
 
 def test_what_was_put_back_is_counted_not_told_as_failures(cli: Cli, letters: FakeDaemon) -> None:
@@ -227,7 +240,82 @@ def test_what_was_put_back_is_counted_not_told_as_failures(cli: Cli, letters: Fa
     assert result.code == 9
     assert result.err.splitlines() == [
         "run 90 of backup: dead: exit 9 after 41s", "2 dead letters put back: run 90 died again",
+        "see: jobctl dlq show 90",
     ]  # fmt: skip
+
+
+# ── replay of a job that was edited since ──────────────────────────────────────────────
+
+OLDER = "as version 1; backup is version 2 now: --current takes that"
+
+
+def test_at_the_question_it_is_said_that_the_job_was_edited_since(cli: Cli, letters: FakeDaemon) -> None:
+    letters.jobs[0]["version"] = 2
+    asked = cli("dlq", "replay", "backup", terminal=True, stdin="y\n", NO_COLOR="1", COLUMNS="200")
+    assert f"{OLDER}\nreplay 3 dead letters? [y/N]\n" in asked.err
+    assert asked.err.count(OLDER) == 1
+
+
+@pytest.mark.parametrize("argv", [("backup", "--yes"), ("92",), ("backup", "--yes", "--key", "k")])
+def test_without_a_question_it_is_said_afterwards(cli: Cli, letters: FakeDaemon, argv: tuple[str, ...]) -> None:
+    letters.jobs[0]["version"] = 2
+    assert cli("dlq", "replay", *argv).err == f"{OLDER}\n"
+
+
+@pytest.mark.parametrize("option", ["--current", "--as-recorded", "--json"])
+def test_who_chose_or_is_a_program_is_not_told(cli: Cli, letters: FakeDaemon, option: str) -> None:
+    letters.jobs[0]["version"] = 2
+    assert cli("dlq", "replay", "92", option).err == ""
+
+
+def test_of_several_jobs_and_versions_it_is_said_how_many(cli: Cli, letters: FakeDaemon) -> None:
+    letters.jobs[0]["version"] = 2
+    said = "as recorded; the jobs of 3 of them have been edited since: --current takes what they are now\n"
+    assert cli("dlq", "replay", "--all", "--yes").err == said
+
+
+def test_a_job_that_is_gone_has_no_other_version(cli: Cli, letters: FakeDaemon) -> None:
+    letters.override("GET", "/v1/jobs/1", problem(404, "not_found", "no job 1"))
+    replayed = cli("dlq", "replay", "92")
+    assert (replayed.code, replayed.err) == (0, "")
+
+
+def test_a_retry_of_a_dead_letter_says_so_too(cli: Cli, letters: FakeDaemon) -> None:
+    letters.jobs[0]["version"] = 2
+    letters.override("POST", "/v1/runs/92/retry", Answer(200, {"how": "replayed", "run": letters.find_run("92")}))
+    said = "as version 1; backup is version 2 now: jobctl dlq replay 92 --current takes that"
+    assert cli("retry", "92").out == f"run 92 of backup is replayed, under its key, {said}\n"
+
+
+def test_why_an_attempt_could_not_start_is_said_without_names_of_errno(cli: Cli, letters: FakeDaemon) -> None:
+    failed = {"class": "spawn_error", "pid": None, "detail": "ENOENT: program ./x.sh: No such file or directory"}
+    tries = [attempt(letters.find_run("92") or {}, **failed)]
+    letters.override("GET", "/v1/runs/92/attempts", Answer(200, {"schema": 1, "items": tries, "next": None}))
+    letters.find_run("92").update(reason=f"it could not be started: {failed['detail']}")  # type: ignore[union-attr]
+    shown = cli("dlq", "show", "92").out
+    assert shown.count("no such program: ./x.sh\n") == 2
+    assert "ENOENT" not in shown
+
+
+def test_what_is_recorded_and_what_is_of_now(cli: Cli, letters: FakeDaemon) -> None:
+    assert "with what backup is now\n" in cli("dlq", "show", "92").out
+    letters.jobs[0]["version"] = 2
+    shown = cli("dlq", "show", "92").out
+    assert "with what backup is now, version 2\n" in shown
+    assert "retries, timeout, queue and all else are the job's of now\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [("sh: 1: TOKEN: parameter not set", "TOKEN"), ("/x.sh: line 3: A_1: unbound variable", "A_1"),
+     ("TOKEN: parameter not set, they say", ""), ("disk is full", "")],
+)  # fmt: skip
+def test_a_variable_that_was_not_set_is_hinted_at(cli: Cli, letters: FakeDaemon, error: str, name: str) -> None:
+    letters.find_run("92").update(error=error)  # type: ignore[union-attr]
+    hint = f"jobs do not get the variables of your shell: jobctl edit backup --env {name}"
+    assert (hint in cli("dlq", "show", "92").out) is bool(name)
+    letters.jobs.clear()
+    assert (hint in cli("why", "92").out) is bool(name)
 
 
 # ── replay with other work ──────────────────────────────────────────────

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jobctl.cli.document import changes, line_of, parsed, text_of, written
+from jobctl.reading.document import changes, line_of, parsed, text_of, written
 from unit.cli.conftest import Cli
 from unit.client.fake_daemon import PREVIEW, Answer, FakeDaemon, job, problem
 
@@ -117,6 +117,20 @@ def test_it_is_shown_before_it_is_done(cli: Cli, daemon: FakeDaemon) -> None:
         assert text in shown.out
     assert shown.err.index("warning: think") < shown.err.index("apply? [Y/n]")
     assert shown.out.endswith("changed backup, id 1, version 1\n")
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "1 dead letter from before"), (2, "2 dead letters from before")])
+def test_who_changes_what_a_job_runs_is_told_how_its_dead_letters_run_so(
+    cli: Cli, daemon: FakeDaemon, count: int, said: str
+) -> None:
+    daemon.jobs[0]["dead"] = count
+    told = f"{said}: jobctl dlq replay backup --current runs {'it' if count == 1 else 'them'} as version 1\n"
+    assert cli("edit", "backup", "--env", "A=1").err.endswith(told)
+    assert cli("edit", "backup", "--yes", "--", "/bin/false").err.endswith(told)
+    assert "dead letter" not in cli("edit", "backup", "--retries", "7").err
+    assert "dead letter" not in cli("edit", "backup", "--env", "A=2", "--json").err
+    daemon.jobs[0]["dead"] = 0
+    assert "dead letter" not in cli("edit", "backup", "--env", "A=3").err
 
 
 @pytest.mark.parametrize(("answer", "code"), [("\n", 0), ("y\n", 0), ("n\n", 5), ("what\n", 5), ("", 5)])
@@ -276,6 +290,7 @@ FULL = job(
     env={"A.B": "x", "C": 'q"q'},
     tags=["t"],
     notify=["mail", "exec:a 'b'"],
+    mail={"to": "ada, ops@example.org", "on": None},
     timeout=5400,
     log_max=4097,
     limit=2,

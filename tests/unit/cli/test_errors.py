@@ -31,7 +31,7 @@ def test_every_error_of_the_daemon_has_its_exit_code(cli: Cli, daemon: FakeDaemo
     ("argv", "code", "said"),
     [
         (("lss",), 2, "did you mean ls?"),
-        (("daemon",), 2, "run, start, stop, status, pause, resume"),
+        (("daemon",), 2, "run, start, stop, status, log, pause, resume"),
         (("dlq",), 2, "ls, show, replay, discard"),
         (("dlq", "replay"), 2, "which dead letters?"),
         (("dlq", "discard"), 2, "which dead letters?"),
@@ -226,3 +226,15 @@ def test_an_event_kind_that_does_not_exist(cli: Cli) -> None:
 def test_a_usage_hint_names_the_verb(cli: Cli, argv: tuple[str, ...]) -> None:
     named = {"list": "ls", "export": "export crontab"}.get(argv[0], argv[0])
     assert f"see jobctl {named} --help" in cli(*argv).err
+
+
+def test_a_directory_that_was_removed_under_somebody_is_named(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    result = cli("run", "--", "true")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "error: the directory that you are in was removed\n  try:  cd to one that is there\n"

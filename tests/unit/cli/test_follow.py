@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobctl.cli import follow, following, patience
-from jobctl.cli.logview import Position
 from jobctl.cli.tail import tail_offset
+from jobctl.client.log_position import Position
 from jobctl.client.sync import Client
 from jobctl.client.transport import UnixTransport
 from unit.cli.conftest import Cli
@@ -84,7 +84,7 @@ def test_run_follow_ends_as_the_command_did(cli: Cli, daemon: FakeDaemon) -> Non
 def test_interrupting_the_watching_leaves_the_run_alone(
     cli: Cli, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(*args: object) -> None:
+    def interrupt(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("jobctl.cli.run.until_over", interrupt)
@@ -231,8 +231,9 @@ def test_events_resume_behind_the_last(cli: Cli, daemon: FakeDaemon) -> None:
         )
 
     daemon.override("GET", "/v1/events", stream)
+    daemon.status["last_event"] = 0
     result = cli("events", "-f", "--json")
-    assert asked_after == [None, "1", "2"]
+    assert asked_after == ["0", "1", "2"]
     assert result.code == 6
     assert len(result.out.splitlines()) == 2
 
@@ -371,10 +372,38 @@ def test_waiting_for_a_retry_is_said(cli: Cli, daemon: FakeDaemon, monkeypatch: 
     assert said in cli("log", "104", "-f").err
 
 
+@pytest.mark.parametrize("argv", [("wait", "104"), ("run", "backup", "--wait"), ("dlq", "replay", "104", "--wait")])
+def test_what_waits_for_the_end_says_of_each_retry_when_it_is_due(
+    cli: Cli, daemon: FakeDaemon, argv: tuple[str, ...]
+) -> None:
+    retrying = Retrying(daemon)
+    retrying.steps[1:2] = [retrying.steps[1]] * 3
+    retrying.steps[-2:-1] = [retrying.steps[-2]] * 3
+    daemon.override("POST", "/v1/jobs/backup/runs", Answer(201, retrying.steps[0]))
+    answer = {"schema": 1, "batch": 1, "replayed": [104], "skipped": []}
+    daemon.override("POST", "/v1/dead/replay", Answer(200, answer))
+    result = cli(*argv)
+    for number in (1, 2):
+        said = f"run 104 of backup failed: exit 1; retry {number} of 2 is due in 2s, 03:12:43 CET\n"
+        assert result.err.count(said) == 1
+    assert result.code == 0
+
+
+@pytest.mark.parametrize("argv", [("wait", "104", "-q"), ("run", "backup", "--wait", "--json")])
+def test_who_wants_no_words_hears_of_no_retry(cli: Cli, daemon: FakeDaemon, argv: tuple[str, ...]) -> None:
+    retrying = Retrying(daemon)
+    daemon.override("POST", "/v1/jobs/backup/runs", Answer(201, retrying.steps[0]))
+    assert "retry" not in cli(*argv).err
+
+
 def test_a_dead_letter_is_over(cli: Cli, daemon: FakeDaemon) -> None:
     daemon.runs.append(dead(90, daemon.jobs[0], exit_code=7))
     result = cli("wait", "90")
     assert (result.code, result.out) == (7, "run 90 of backup: dead: exit 7\n")
+    assert result.err == "see: jobctl dlq show 90\n"
+    daemon.runs.append(dead(91, daemon.jobs[0]))
+    assert cli("wait", "90", "91").err == "see: jobctl dlq ls --runs\n"
+    assert cli("wait", "90", "--quiet").err == cli("wait", "90", "--json").err == ""
 
 
 def test_the_log_of_a_run_that_waits_for_its_retry(cli: Cli, daemon: FakeDaemon) -> None:

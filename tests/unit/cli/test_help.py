@@ -1,22 +1,22 @@
 """Help, and the manual that must say the same."""
 
 import re
-from pathlib import Path
 
 import msgspec
 import pytest
 
 from jobctl.cli.added import policies
 from jobctl.cli.build import command_of
+from jobctl.cli.fitted import fitted
 from jobctl.cli.topics import TEXTS
-from jobctl.cli.verbs import ALIASES, BY_WORDS, GROUPS, TOPICS, VERBS, Verb, overview
-from jobctl.defaults import ADD, HEADING, MISFIRE_WITHIN_MS, RUN, Defaults, duration, rows
+from jobctl.cli.verbs import ALIASES, BY_WORDS, GROUPS, PAGES, TOPICS, VERBS, Verb, overview
+from jobctl.defaults import ADD, MISFIRE_WITHIN_MS, RUN, Defaults, duration
+from jobctl.manual import find
 from jobctl.model import JobDraft, ScheduleDraft, Target
 from jobctl_daemon.drafts import Circumstances, checked_job
 from jobctl_daemon.shown import definition
 from unit.cli.conftest import Cli
 
-MAN = Path(__file__).parents[3] / "man" / "jobctl.1"
 WORDS = [verb.words for verb in VERBS]
 
 
@@ -49,17 +49,92 @@ def test_the_overview_lists_every_verb_and_no_other(alone: Cli) -> None:
     assert listed == WORDS
 
 
-@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.parametrize("topic", [topic for topic in TOPICS if topic not in PAGES])
 def test_every_topic_has_a_text(alone: Cli, topic: str) -> None:
     assert alone("help", topic).out == TEXTS[topic]
+
+
+def test_where_no_pages_are_installed_help_tells_what_the_program_knows(
+    alone: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(find, "folders", lambda: ("/nowhere",))
+    assert alone("help", "cron").out == TEXTS["cron"]
+    assert alone("help", "daemon", "stop").out == alone("daemon", "stop", "--help").out
+    assert "not installed here" in alone("help", "jobd").err
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_help_shows_the_page_of_a_verb_by_all_its_names(alone: Cli, words: str) -> None:
+    shown = alone("help", *words.split())
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.startswith("NAME\n       ")
+    name = "jobctl-" + words.replace(" ", "-")
+    assert alone("help", name).out == alone("help", words.replace(" ", "-")).out == shown.out
+    assert max(map(len, shown.out.split("\nSYNOPSIS\n")[0].splitlines())) <= 78
+
+
+def test_help_shows_the_other_pages_and_aliases(alone: Cli) -> None:
+    for topic, name in PAGES.items():
+        assert alone("help", topic).out.splitlines()[1].startswith(f"       {name} - ")
+    for alias, word in ALIASES.items():
+        assert alone("help", alias).out == alone("help", word).out
+    for group in GROUPS:
+        listed = alone("help", group)
+        assert listed.code == 0, group
+    assert alone("help", "jobd.toml", "--json").json() == {
+        "topic": "jobd.toml",
+        "text": alone("help", "jobd.toml").out,
+    }
+
+
+@pytest.mark.parametrize("name", [*PAGES, "add", "ui", "dlq", "edit"])
+def test_a_page_can_be_shown_in_any_encoding(alone: Cli, name: str) -> None:
+    shown = alone("help", name, encoding="ascii")
+    assert shown.raw.isascii()
+    assert b"\\u20" not in shown.raw
+    assert len(shown.raw.splitlines()) == len(alone("help", name).out.splitlines())
+
+
+def test_an_unknown_topic_says_the_nearest_one(alone: Cli) -> None:
+    result = alone("help", "bakcup")
+    assert result.code == 2
+    assert "did you mean backup?" in result.err
+    assert "jobd.toml" in alone("help", "jobd.tml").err
 
 
 def test_the_lines_of_the_topics_fit_a_terminal() -> None:
     assert all(len(line) <= 120 for text in TEXTS.values() for line in text.splitlines())
 
 
-def test_help_on_a_verb_and_on_a_group(alone: Cli) -> None:
-    assert alone("help", "daemon", "stop").out == alone("daemon", "stop", "--help").out
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_on_a_narrower_terminal_lines_break_between_words_and_nothing_is_lost(alone: Cli, columns: int) -> None:
+    for topic in [*TEXTS, ""]:
+        text = TEXTS.get(topic) or overview()
+        shown = fitted(text, columns)
+        assert shown.split() == text.split()
+        commands = [line for line in text.splitlines() if line.startswith(("  jobctl", "  curl")) and line in shown]
+        assert all(len(line) <= columns or line in commands for line in shown.splitlines()), topic
+    shown = alone("help", "failures", terminal=True, COLUMNS=str(columns)).out
+    assert shown == fitted(TEXTS["failures"], columns)
+    prose = alone("retry", "--help", terminal=True, COLUMNS=str(columns)).out.partition("Examples:")[0]
+    assert all(len(line) <= columns for line in prose.splitlines())
+    assert "of another run that has ended" in " ".join(prose.split())
+
+
+def test_a_text_stays_beside_its_term_and_a_table_a_table() -> None:
+    assert fitted("  POST   /v1/x   what is there, and more of it\n", 42) == (
+        "  POST   /v1/x   what is there, and more\n                 of it\n"
+    )
+    assert fitted("  POST   /v1/x   what is there", 28) == "  POST   /v1/x   what is\n    there"
+    pairs = "  oom   the kernel has killed it      lost   nobody knows"
+    assert fitted(pairs, 40) == "  oom   the kernel has killed it\n  lost  nobody knows"
+    prose = "words of a sentence " * 5 + "that goes on in the next\nline of the same paragraph"
+    assert fitted(prose, 100).count("\n") == 1
+    assert fitted(prose, 150) == prose
+    assert fitted("  jobctl add report --every 1h -- /opt/report", 30).count("\n") == 0
+
+
+def test_help_on_a_group(alone: Cli) -> None:
     for group in GROUPS:
         assert f"jobctl {group} VERB" in alone(group, "--help").out
 
@@ -67,51 +142,6 @@ def test_help_on_a_verb_and_on_a_group(alone: Cli) -> None:
 @pytest.mark.parametrize("alias", ALIASES)
 def test_aliases(alone: Cli, alias: str) -> None:
     assert alone(alias, "--help").out == alone(ALIASES[alias], "--help").out
-
-
-def manual() -> dict[str, str]:
-    """The part of the manual on each verb."""
-    text = MAN.read_text(encoding="utf-8").replace("\\-", "-").replace("\\(aq", "'")
-    verbs = text.split(".SH VERBS", 1)[1].split("\n.SH ", 1)[0]
-    parts = re.split(r"^\.SS (.+)$", verbs, flags=re.MULTILINE)
-    return {parts[i].strip('"'): parts[i + 1] for i in range(1, len(parts) - 1, 2)}
-
-
-def test_the_manual_has_every_verb_in_order() -> None:
-    assert list(manual()) == WORDS
-
-
-@pytest.mark.parametrize("words", WORDS)
-def test_the_manual_has_the_options_of_a_verb(words: str) -> None:
-    documented = set(
-        re.findall(r"(?<![\w-])--?[a-z][a-z-]*", "\n".join(re.findall(r"^\.BR? (.+)$", manual()[words], re.MULTILINE)))
-    )
-    common = options(BY_WORDS["version"]) | {"--no-start"}
-    assert documented - common == options(BY_WORDS[words]) - common
-
-
-def test_the_manual_has_the_common_options_exit_codes_and_environment() -> None:
-    text = MAN.read_text(encoding="utf-8").replace("\\-", "-")
-    for name in options(BY_WORDS["version"]) | {"--no-start"}:
-        assert name in text.split(".SH COMMON OPTIONS", 1)[1].split(".SH VERBS")[0]
-    for code in re.findall(r"^  (\d+) ", TEXTS["exit-codes"], re.MULTILINE):
-        assert f".TP\n.B {code}\n" in text
-    for name in re.findall(r"\b(JOBCTL_[A-Z_]+|NO_COLOR)\b", TEXTS["environment"]):
-        assert name in text
-
-
-def table_of_defaults() -> str:
-    """As tbl(1) reads it: every cell a block of text, wrapped in its column."""
-    lines = []
-    for row in (HEADING, *rows()):
-        cells = [f"T{{\n{cell}\nT}}" if cell else "" for cell in row]
-        lines.append("\t".join(cells).replace("-", "\\-").replace("'", "\\(aq"))
-    return "\n".join(lines).replace("×", "\\(mu").replace("–", "\\(en")
-
-
-def test_the_manual_has_the_defaults_that_the_code_uses() -> None:
-    table = MAN.read_text(encoding="utf-8").split(".SH DEFAULTS\n", 1)[1].split(".TE\n", 1)[0]
-    assert table.partition("13).\n")[2].rstrip("\n") == table_of_defaults()
 
 
 def defaults_in_help(each: Defaults) -> dict[str, str]:

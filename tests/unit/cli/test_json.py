@@ -23,6 +23,7 @@ COMMANDS: dict[str, list[str]] = {
     "next": ["0 3 * * *"],
     "explain": ["0 3 * * *"],
     "completion": ["bash"],
+    "crontab": ["-n", "-"],
     "help": ["time"],
     "edit": ["backup", "--note", "x"],
     "skip": ["backup"],
@@ -33,9 +34,21 @@ COMMANDS: dict[str, list[str]] = {
     "queue set": ["mail", "--concurrency", "2"],
     "queue pause": ["mail"],
     "queue resume": ["held"],
+    "owner rename": ["ada", "lovelace"],
 }
-#: They replace this process, wait for it to end, or are tested where crontabs are.
-ELSEWHERE = {"daemon run", "daemon start", "daemon stop", "import crontab", "export crontab", "backup", "restore"}
+#: They replace this process, wait for it to end, or are tested where crontabs and files of jobs are.
+ELSEWHERE = {
+    "apply",
+    "diff",
+    "daemon run",
+    "daemon start",
+    "daemon stop",
+    "import crontab",
+    "export crontab",
+    "backup",
+    "restore",
+    "ui",
+}
 
 
 @pytest.mark.parametrize("words", [verb.words for verb in VERBS if verb.words not in ELSEWHERE])

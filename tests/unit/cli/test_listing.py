@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jobctl.cli import checks
-from jobctl.cli.width import width
+from jobctl.reading.width import width
 from unit.cli.conftest import Cli
 from unit.client.fake_daemon import PREVIEW, Answer, FakeDaemon, attempt, dead, job, queue, run
 
@@ -24,6 +24,13 @@ def test_ls_piped(cli: Cli) -> None:
         "new      hand    by hand       -                         -",
         "running  sync    */15 * * * *  in 23h47m, Mon 03:00 CET  -",
     ]
+
+
+def test_ls_says_whose_jobs_are_where_they_are_of_several(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.jobs = [job(1, "backup"), job(2, "backup", owner="bob")]
+    lines = cli("ls").out.splitlines()
+    assert lines[0].split()[:3] == ["STATE", "NAME", "OWNER"]
+    assert [line.split()[2] for line in lines[1:]] == ["ana", "bob"]
 
 
 def test_ls_on_a_terminal_has_colour_and_a_sum(cli: Cli) -> None:
@@ -449,7 +456,7 @@ def test_why_it_could_not_start(cli: Cli, daemon: FakeDaemon) -> None:
     failed = {"state": "failed", "outcome": "spawn_error", "class": "spawn_error", "started_at": None,
               "reason": f"it could not be started: {why}", "exit_code": None}  # fmt: skip
     daemon.runs.insert(0, run(104, daemon.jobs[0], **failed))
-    said = f"could not start: {why}"
+    said = "could not start: no such program: nosuch"
     assert said in cli("show", "104", "--run").out
     assert said in cli("show", "backup").out
     assert said in cli("log", "104").err

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobctl.cli.safe import LogFilter, cell, json_text, text
+from jobctl.reading.safe import LogFilter, cell, json_text, text
 
 CLIPBOARD = "\x1b]52;c;aGk=\x07"
 

@@ -34,9 +34,26 @@ def test_everything_that_is_wrong_is_a_line(cli: Cli, daemon: FakeDaemon) -> Non
                  "trouble 1 quarantined after too many dead letters: jobctl ls --state quarantined",
                  "trouble 3 skipped again and again: jobctl ls --state skipping",
                  "trouble 1 parked, their schedules cannot be expanded: jobctl ls --state parked",
-                 "note    nobody is told of failures of 9 jobs: jobctl edit JOB --notify mail",
+                 "note    nobody is told of failures of 9 jobs: jobctl edit JOB --notify mail, or notify in its file",
                  "0 ready, 1 scheduled, 12 dead"):  # fmt: skip
         assert text in shown
+
+
+@pytest.mark.parametrize(
+    ("role", "words"),
+    [
+        ("user", "ana: your own jobs"),
+        ("root", "ana: jobs of everybody"),
+        ("admin", "ana: jobs of everybody, as one of"),
+    ],
+)
+def test_the_systems_daemon_says_as_whom_one_is_served(cli: Cli, daemon: FakeDaemon, role: str, words: str) -> None:
+    """An ordinary user is told less: no processes, no services, no sizes."""
+    daemon.status |= {"system": True, "caller": {"uid": 1000, "name": "ana", "role": role}}
+    daemon.status |= {"runners": [], "runner_pid": None, "services": {}, "database_bytes": None, "standbys": []}
+    line = next(line for line in cli("status").out.splitlines() if line.startswith("you "))
+    assert line.split(None, 1)[1].startswith(words)
+    assert "None" not in cli("doctor").out
 
 
 def test_pauses_of_the_daemon_and_of_queues(cli: Cli, daemon: FakeDaemon) -> None:

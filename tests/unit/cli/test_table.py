@@ -3,7 +3,7 @@
 import pytest
 
 from jobctl.cli.table import Cell, Column, lines
-from jobctl.cli.width import cut, width
+from jobctl.reading.width import cut, width
 
 COLUMNS = (Column("STATE"), Column("NAME", shrinks=6), Column("EXTRA", drops=1), Column("LAST"))
 ROWS = [

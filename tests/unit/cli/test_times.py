@@ -4,9 +4,10 @@ from datetime import UTC
 
 import pytest
 
-from jobctl.cli.times import Viewer, duration, milliseconds, of_fire, rfc3339, span, took
+from jobctl.reading.times import Viewer, duration, milliseconds, of_fire, rfc3339, span, took
 from jobctl.wire import rfc3339 as wire_rfc3339
-from unit.cli.conftest import NOW_MS
+from unit.cli.conftest import NOW_MS, Cli
+from unit.client.fake_daemon import FakeDaemon
 
 VIEWER = Viewer(NOW_MS)
 
@@ -68,3 +69,14 @@ def test_a_fire_is_shown_in_its_own_zone() -> None:
 def test_instants_are_written_as_on_the_wire(at_ms: int) -> None:
     assert rfc3339(at_ms) == wire_rfc3339(at_ms)
     assert milliseconds(rfc3339(at_ms)) == at_ms
+
+
+def test_the_times_of_one_run_have_seconds_all_or_none(cli: Cli, daemon: FakeDaemon) -> None:
+    def times(**changed: str) -> list[str]:
+        daemon.runs[0] |= changed
+        shown = cli("show", str(daemon.runs[0]["id"]), "--run", "--utc").out
+        return [line.split()[1] for line in shown.splitlines() if line.split()[0] in ("due", "started", "finished")]
+
+    at = "2026-11-29T02:00:00Z"
+    assert times(due_at=at, scheduled_at=at, started_at=at, finished_at=at) == ["02:00"] * 3
+    assert times(finished_at="2026-11-29T02:00:41Z") == ["02:00:00", "02:00:00", "02:00:41"]

@@ -37,6 +37,23 @@ def test_the_last_occurrences(cli: Cli, daemon: FakeDaemon) -> None:
     assert cli("why", "backup", "--at", "2026-11-30 03:00").out.endswith("due then, in the future\n")
 
 
+def test_a_run_that_failed_says_what_it_printed(cli: Cli, daemon: FakeDaemon) -> None:
+    daemon.runs = [
+        run(
+            101,
+            daemon.jobs[0],
+            state="failed",
+            outcome="failed",
+            exit_code=127,
+            error="/bin/sh: 1: nosuch: not found\nmore",
+        )
+    ]
+    daemon.ledger = [entry(DUE, run_id=101)]
+    shown = cli("why", "backup").out.splitlines()[0]
+    assert "run 101 ended exit 127, started" in shown
+    assert shown.endswith("; /bin/sh: 1: nosuch: not found")
+
+
 def test_every_reason_has_words() -> None:
     assert set(REASONS) == set(SkipReason)
 
@@ -208,8 +225,21 @@ def test_a_dead_letter_and_what_to_do(cli: Cli, daemon: FakeDaemon) -> None:
         in shown
     )
     assert "1 dead letter: jobctl dlq ls backup" in shown
+    daemon.jobs[0]["version"] = 2
+    older = "as version 1; backup is version 2 now: --current takes that"
+    assert f"replay: jobctl dlq replay 90 ({older})\n" in cli("why", "backup").out
     daemon.runs[-1] |= {"state": "discarded", "attempt": 1}
     assert "run 90 failed once: exit 1; disk is full; discarded 03:00:41 CET" in cli("why", "backup").out
+
+
+def test_why_it_could_not_start_is_said_without_names_of_errno(cli: Cli, daemon: FakeDaemon) -> None:
+    why = "it could not be started: ENOENT: program ./x.sh: No such file or directory"
+    daemon.runs.append(dead(90, daemon.jobs[0], reason=why, attempt=1, error=None, **{"class": "spawn_error"}))
+    daemon.ledger = [entry(DUE, run_id=90)]
+    assert "run 90 failed once: it could not be started: no such program: ./x.sh; dead" in cli("why", "backup").out
+    daemon.runs[-1]["reason"] = "it could not be started: EACCES: program /x: it is not executable: chmod +x /x"
+    said = "failed once: it could not be started: program /x: it is not executable: chmod +x /x; dead"
+    assert said in cli("why", "backup").out
 
 
 def test_a_run_that_waits_for_another(cli: Cli, daemon: FakeDaemon) -> None:
@@ -312,5 +342,5 @@ def test_late_in_words_and_no_reason_twice(cli: Cli, daemon: FakeDaemon) -> None
          "recorded_at": at},
     ]  # fmt: skip
     shown = cli("why", "backup").out
-    assert "late by 7y002d" in shown
+    assert "late by 7y2d" in shown
     assert "skipped (paused): the job was paused\n" in shown
