@@ -1,0 +1,1 @@
+"""What a person sees: tabs, run detail, job editor, dialogs, help."""

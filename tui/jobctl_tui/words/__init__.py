@@ -1,0 +1,1 @@
+"""From what the daemon says to what stands in a cell: pure, and without a widget."""
