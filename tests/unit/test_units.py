@@ -96,4 +96,4 @@ def test_the_daemon_is_in_a_sandbox_and_leaves_runners_to_the_manager(kind: str)
     if kind == "system":
         assert settings["ProtectSystem"] == "strict"
         assert settings["StateDirectory"] == settings["RuntimeDirectory"] == "jobctl"
-        assert "ReadWritePaths" not in settings
+        assert settings["ReadWritePaths"] == "-/var/spool/cron"
