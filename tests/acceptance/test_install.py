@@ -17,6 +17,8 @@ from jobctl.crontabs.line import parse_line
 from jobctl.paths import daemon_places
 from kit.host import CRONTAB, IS_ROOT, Host, a_host
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def host() -> Iterator[Host]:
@@ -40,7 +42,7 @@ def _version(host: Host, version: str) -> None:
     file.write_text(re.sub(r'__version__ = ".*"', f'__version__ = "{version}"', file.read_text()))
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(500)
 def test_an_installation_lives_from_an_empty_home_over_an_upgrade_to_its_removal(host: Host) -> None:
     host.stand_in("crontab", CRONTAB)
     host.process_named("cron")
@@ -75,7 +77,8 @@ def _installs(host: Host) -> None:
     assert "jobctl import crontab" in done.stdout
     assert "\n  jobctl add hello --every 5s -- date " in done.stdout
     assert "completions  bash: the package bash-completion is missing; without it, in ~/.bashrc: . " in done.stdout
-    assert "\n               fish: in every new shell" not in done.stdout  # there is none
+    fish = shutil.which("fish", path=host.environ["PATH"])
+    assert ("\n               fish: in every new shell" in done.stdout) == (fish is not None)
     assert done.stderr == ""
 
 
@@ -98,6 +101,7 @@ def _is_complete(host: Host) -> None:
     assert (state / "returns-after-reboot").read_text().startswith("yes\tcron")
     assert _json(host, "status")["returns_after_reboot"] is True
     assert (host.home / ".config/jobctl").stat().st_mode & 0o777 == 0o700
+    assert (host.home / ".config/jobctl/jobs.d").stat().st_mode & 0o777 == 0o700
     first, ours = (host.home / "crontab").read_text().splitlines()
     assert first == "5 4 * * * true"
     assert ours == f"@reboot {local}/bin/jobd # jobctl: starts the daemon"
@@ -109,7 +113,14 @@ def _current(host: Host) -> str:
 
 
 def _environments(host: Host) -> set[str]:
-    return {path.name for path in (host.home / ".local/lib/jobctl").iterdir() if path.is_dir()} - {"current"}
+    return {
+        path.name for path in (host.home / ".local/lib/jobctl").iterdir() if path.is_dir() and not path.is_symlink()
+    }
+
+
+def _before(host: Host) -> str:
+    """The version that --back leads to."""
+    return str((host.home / ".local/lib/jobctl/previous").readlink())
 
 
 def _a_failed_upgrade_changes_nothing(host: Host) -> None:
@@ -155,7 +166,7 @@ def _upgrades(host: Host, run: int, old_pid: int) -> None:
     builds.append(_build(host))
     assert builds[1].startswith("99.0.1-")
     assert f"jobd {builds[0]} → {builds[1]}; commands that go on: 1" in done.stdout
-    assert f"{old}: processes still run from there; the next install removes it" in done.stdout
+    assert re.search(rf"for --back   {re.escape(old)} stays, [0-9]+ MB in /", done.stdout)
     assert _current(host) == "99.0.1"
     assert (host.home / "crontab").read_text().count("@reboot") == 1
 
@@ -180,8 +191,8 @@ def _is_repaired_by_the_same_version(host: Host) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert _build(host) != before
     assert f"jobd {before} → {_build(host)}; commands that go on: 0" in done.stdout
-    # Nobody works for the others any more: the old version's command has ended, the repaired one had none.
-    assert _environments(host) == {"99.0.1+1"}
+    # Nobody works for the others any more: the repaired one had no command. The version before stays for the way back.
+    assert _environments(host) == {"99.0.1+1", _before(host)}
     assert {runner["version"] for runner in _json(host, "status")["runners"]} == {_build(host)}
 
 
@@ -250,6 +261,8 @@ def _is_removed(host: Host) -> None:
     state = host.home / ".local/state/jobctl"
     shutil.rmtree(host.home / "trial")
     (host.home / "gate").unlink()
+    # A runner that is to end asks this; the answer is not taken for one of its commands.
+    host.stand_in("systemctl", "#!/bin/sh\nexec sleep 0.5\n")
     done = host.install("--uninstall")
     assert done.returncode == 0, done.stderr
     assert (host.home / "crontab").read_text() == "5 4 * * * true\n"
@@ -278,6 +291,7 @@ def test_root_installs_for_the_whole_host_and_hands_the_daemon_to_systemd(host: 
     told = host.folder / "told"
     host.stand_in("systemctl", f'#!/bin/sh\necho "$*" >> {told}\n')
     (host.root / "run/systemd/system").mkdir(parents=True)
+    _without_groups(host)
     before = {path for path in host.root.rglob("*") if host.root / "run" not in path.parents}
     done = host.quick("--no-start", as_root=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -297,11 +311,73 @@ def test_root_installs_for_the_whole_host_and_hands_the_daemon_to_systemd(host: 
     assert f"ExecStart=/opt/jobctl/{current}/bin/python3 -I -m jobctl_daemon.runner --state /var/lib/jobctl" in runner
     assert f"--program-version {build} " in runner
     assert (host.root / "etc/jobctl").stat().st_mode & 0o777 == 0o755
+    assert (host.root / "etc/jobctl/jobs.d").stat().st_mode & 0o777 == 0o755
     assert (host.root / "var/lib/jobctl/returns-after-reboot").read_text().startswith("yes\t")
     assert (host.root / "var/lib/jobctl").stat().st_mode & 0o777 == 0o700
+    assert "groups       jobctl, crontab; who is in jobctl looks after everybody's jobs" in done.stdout
+    spool = (host.root / "var/spool/cron/crontabs").stat()
+    assert (spool.st_mode & 0o7777, spool.st_uid, spool.st_gid) == (0o1730, 0, _groups(host)["crontab"])
+    for file in ("etc/tmpfiles.d/jobctl.conf", "etc/sysusers.d/jobctl.conf"):
+        assert "jobctl" in (host.root / file).read_text()
 
     told.unlink()
     done = host.install("--uninstall", "--purge", as_root=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert told.read_text().splitlines() == ["disable --now jobd.service", "daemon-reload"]
-    assert {path for path in host.root.rglob("*") if host.root / "run" not in path.parents} == before
+    left = {path for path in host.root.rglob("*") if host.root / "run" not in path.parents} - before
+    assert {path.name for path in left} <= {"group-", "gshadow-", ".pwd.lock"}  # of groupadd(8)
+    assert set(_groups(host)) == {"root", "crontab"}
+
+
+def _without_groups(host: Host) -> None:
+    (host.root / "etc/group").write_text("root:x:0:\n")
+    (host.root / "etc/gshadow").write_text("root:*::\n")
+    (host.root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+
+
+def _groups(host: Host) -> dict[str, int]:
+    rows = [line.split(":") for line in (host.root / "etc/group").read_text().splitlines()]
+    return {row[0]: int(row[2]) for row in rows}
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root installs for the whole host")
+@pytest.mark.timeout(200)
+def test_where_init_runs_the_daemon_comes_back_by_a_script_of_its_own_and_crontab_is_put_beside_it(host: Host) -> None:
+    told = host.folder / "told"
+    host.stand_in("update-rc.d", f'#!/bin/sh\necho "$*" >> {told}\n')
+    host.stand_in("crontab", CRONTAB)
+    (host.home / "crontab").write_text("5 4 * * * true\n@reboot /usr/local/bin/jobd # jobctl: starts the daemon\n")
+    for folder in ("proc/1", "etc/init.d"):
+        (host.root / folder).mkdir(parents=True)
+    (host.root / "proc/1/comm").write_text("init\n")
+    (host.root / "etc/inittab").touch()
+    _without_groups(host)
+    host.process_named("cron")
+    foreign = host.root / "usr/local/bin/crontab"
+    foreign.parent.mkdir(parents=True)
+    foreign.touch()
+    refused = host.install("--crontab", as_root=True)
+    assert refused.returncode == 2
+    assert f"{foreign} is there and not from this installer" in refused.stderr
+    foreign.unlink()
+
+    done = host.quick("--no-start", "--crontab", as_root=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "it comes back: init starts it, by /etc/init.d/jobd" in done.stdout
+    assert f"crontab      {foreign}, but {host.bin}/crontab comes first on this PATH" in done.stdout
+    assert told.read_text() == "jobd defaults\n"
+    script = host.root / "etc/init.d/jobd"
+    assert script.stat().st_mode & 0o777 == 0o755
+    assert "\nJOBD=/opt/jobctl/current/bin/jobd\n" in script.read_text()
+    assert "\nSTATE=/var/lib/jobctl\n" in script.read_text()
+    assert "@" not in script.read_text()
+    # Cron may be what goes: its line would be one way too many, or none.
+    assert (host.home / "crontab").read_text() == "5 4 * * * true\n"
+    assert host.run(str(foreign), "-h").stdout.startswith("usage:\tcrontab")
+
+    done = host.install("--uninstall", as_root=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert told.read_text() == "jobd defaults\njobd remove\n"
+    assert not script.exists()
+    assert not foreign.is_symlink()
+    assert "jobctl" in _groups(host)

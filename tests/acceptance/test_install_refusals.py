@@ -1,11 +1,17 @@
 """What `./install.sh` says when it cannot, and that it has changed nothing then."""
 
+import json
+import subprocess
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from kit.host import IS_ROOT, Host, a_host
+from jobctl.crontabs.record import Record, TakenHost
+from kit.host import CRONTAB, IS_ROOT, Host, a_host
+
+INSTALL = Path(__file__).parents[2] / "install.sh"
 
 
 @pytest.fixture
@@ -98,3 +104,46 @@ def test_removing_what_is_not_there_is_no_error(host: Host) -> None:
     done = host.install("--uninstall", "--purge")
     assert done.returncode == 0, done.stderr
     assert _nothing_is_made(host)
+
+
+def test_a_crontab_that_had_only_the_line_of_the_daemon_goes_with_it(host: Host) -> None:
+    host.stand_in("crontab", CRONTAB)
+    (host.home / "crontab").write_text("@reboot /nonexistent/jobd # jobctl: starts the daemon\n")
+    done = host.install("--uninstall")
+    assert (done.returncode, "the @reboot line is removed" in done.stdout) == (0, True), done.stderr
+    assert not (host.home / "crontab").exists()
+
+
+@pytest.mark.parametrize(("state", "code"), [("done", 1), ("stopped", 1), ("rolled back", 0)])
+def test_jobctl_is_not_removed_from_a_host_whose_crontabs_it_runs(host: Host, state: str, code: int) -> None:
+    manifest = host.home / ".local/state/jobctl/imports/20270101t000000-ab12/manifest.json"
+    manifest.parent.mkdir(parents=True)
+    record = Record("20270101t000000-ab12", "2027-01-01T00:00:00Z", state, host=TakenHost())
+    manifest.write_text(json.dumps({"schema": 1, **asdict(record)}, indent=2))
+    done = host.install("--uninstall")
+    assert done.returncode == code
+    assert ("jobctl import crontab --rollback" in done.stderr) == bool(code)
+
+
+@pytest.mark.parametrize(
+    ("ways", "trial", "todo"),
+    [
+        ("", "", "start one and run install.sh again, or have /b/jobd started"),
+        ("", "/tmp/try", "jobctl daemon start starts it again"),
+        ("init", "", "update-rc.d jobd defaults says why"),
+        ("cron", "", "add to it: @reboot /b/jobd"),
+    ],
+)
+def test_what_keeps_the_daemon_from_coming_back_is_told_with_what_to_do(ways: str, trial: str, todo: str) -> None:
+    script = f"""
+        eval "$(sed -n '/^arrange_return() /,/^}}/p; /^come_back_by() /,/^}}/p' {INSTALL})"
+        ways_back() {{ echo {ways}; }}
+        add_reboot_line() {{ return 1; }}
+        write_init_script() {{ return 1; }}
+        uid=0 bin=/b JOBCTL_HOME={trial}
+        arrange_return || true
+        echo "$returns $why"
+    """
+    told = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, check=True).stdout
+    assert told.startswith("no ")
+    assert told.endswith(f"; {todo}\n")

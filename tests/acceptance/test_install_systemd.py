@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from jobctl import __version__
+from kit import releases
 from kit.host import IS_ROOT, ORDINARY, QUICK_PIP, Host, a_host
 
 MANAGER = Path("/lib/systemd/systemd")
@@ -51,6 +53,7 @@ has_runners() { [ "$(running)" = "$1" ]; }
 privileges() { sed -n 's/^NoNewPrivs:[^0-9]*//p' "$1"; }
 pid_of() { systemctl --user show "$1" -p MainPID --value; }
 until_it() { for _ in $(seq 100); do "$@" >/dev/null 2>&1 && return; sleep 0.1; done; }
+running_version() { "$jobctl" daemon status --json | sed -n 's/.*"version": "\(.*\)".*/\1/p'; }
 ready() { until_it "$jobctl" daemon status; }
 is_another() { [ "$(pid_of jobd.service)" != "$before" ] && [ "$(pid_of jobd.service)" != 0 ]; }
 is_running() { "$jobctl" show --run "$run" --json | grep -q '"running"'; }
@@ -109,6 +112,11 @@ run=$("$jobctl" run -q -- sh -c "until [ -e $HOME/gate ]; do sleep 0.1; done; ex
 until_it is_running
 install
 echo "##after a repair, running: $("$jobctl" show --run "$run" --json | grep -c '"running"')##"
+
+"$RELEASE/install.sh" --quiet --no-first-job
+echo "##upgraded to $(running_version), running: $("$jobctl" show --run "$run" --json | grep -c '"running"')##"
+"$HOME/.local/lib/jobctl/install.sh" --back --quiet
+echo "##back at $(running_version), running: $("$jobctl" show --run "$run" --json | grep -c '"running"')##"
 "$CHECKOUT/install.sh" --uninstall
 echo "##uninstalled: runners $(running), $(cd "$HOME/.config/systemd/user" && ls)##"
 touch "$HOME/gate"
@@ -143,7 +151,7 @@ def _remove_groups() -> None:
             os.rmdir(folder)
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 @pytest.mark.long
 def test_commands_outlive_the_daemon_and_the_runners_under_a_real_systemd(host: Host) -> None:
     host.stand_in("loginctl", "#!/bin/sh\nexit 0\n")
@@ -157,6 +165,7 @@ def test_commands_outlive_the_daemon_and_the_runners_under_a_real_systemd(host: 
         "GROUP": GROUP.format(pid=os.getpid()),
         "STEPS": str(steps),
         "CHECKOUT": str(host.checkout),
+        "RELEASE": str(releases.kept("99.0.0")),
         "PYTHON": str(host.quick_python()),
         **QUICK_PIP,
     }
@@ -167,7 +176,7 @@ def test_commands_outlive_the_daemon_and_the_runners_under_a_real_systemd(host: 
         capture_output=True,
         text=True,
         check=False,
-        timeout=200,
+        timeout=360,
     )
     if "##no manager##" in done.stdout:
         pytest.skip("systemd does not start a manager here")
@@ -184,6 +193,8 @@ def test_commands_outlive_the_daemon_and_the_runners_under_a_real_systemd(host: 
     # Its parent was gone when it ended. Where the kernel cannot tell a stranger the exit code, the run is lost.
     assert '"exit_code":7' in said[5] or '"outcome":"lost"' in said[5], words
     assert said[6] == "after a repair, running: 1", words
+    assert said[7:9] == ["upgraded to 99.0.0, running: 1", f"back at {__version__}, running: 1"], words
+    del said[7:9]
     # The runner's unit stays with it, or systemd would end the command with the runner.
     assert said[7] == "uninstalled: runners 1, jobctl-runner@.service", words
     assert said[8] == f"then: runners 0, {host.home}/.config: jobctl {host.home}/.local: state", words
