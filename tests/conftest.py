@@ -1,5 +1,6 @@
 """What tests count is told at the end, also by those that ran in another process; tests may be chosen by case."""
 
+import re
 import signal
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +13,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 _HERE: Final = Path(__file__).parent
 #: Folders whose files take longest, and so are begun first: with several processes none is left to end alone.
-_LONGEST: Final = ("faults", "acceptance", "simulation", "properties", "cases", "integration")
+_LONGEST: Final = ("packaging", "faults", "acceptance", "simulation", "properties", "cases", "integration")
+#: How a file says that some of its tests take long: the mark, or what in tests/kit/screens.py bears it.
+_SAYS_LONG: Final = re.compile(rb"\b(mark\.long|VIEWS|SHAPES)\b")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -33,6 +36,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_configure_node(node: Any) -> None:
     """A worker of pytest-xdist is told what was asked for."""
     node.workerinput["long"] = node.config.option.long
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Most files hold nothing that takes long, and need not be loaded for `--long only`."""
+    if config.getoption("--long") != "only" or collection_path.suffix != ".py":
+        return None
+    return True if _SAYS_LONG.search(collection_path.read_bytes()) is None else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -94,6 +94,7 @@ def test_copies_that_are_made_while_jobs_finish_hold_all_that_had_finished(busy:
     assert asking.longest_s < 0.5, f"{asking.longest_s:.3f} s"
 
 
+@pytest.mark.long
 @pytest.mark.case("F098")
 @pytest.mark.parametrize("victim", ["client", "daemon"])
 def test_a_copy_that_is_killed_leaves_no_file(busy: RealDaemon, tmp_path: Path, victim: str) -> None:

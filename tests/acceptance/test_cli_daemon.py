@@ -57,8 +57,29 @@ def test_it_starts_with_the_first_job_and_stops_when_told(tmp_path: Path) -> Non
     assert jobctl(home, "daemon", "status").stdout == "stopped\n"
 
 
-@pytest.mark.parametrize("how", ["kill -9", "stop"])
-@pytest.mark.parametrize("watching", ["--follow", "--wait"])
+@pytest.mark.long
+def test_a_standby_is_started_beside_it_and_takes_over(daemon: RealDaemon) -> None:
+    first = daemon.client.status()["pid"]
+    done = daemon.jobctl("daemon", "start", "--standby", "--json")
+    assert done.returncode == 0, done.stderr
+    status = json.loads(done.stdout)
+    (standby,) = status["standbys"]
+    assert (status["pid"], done.stderr) == (first, f"pid {standby} stands by, and takes over when this one is gone\n")
+    stopped = daemon.jobctl("daemon", "stop")
+    assert f"pid {standby}, which stood by, has taken over" in stopped.stderr
+    assert daemon.client.status()["pid"] == standby
+    assert daemon.jobctl("daemon", "stop").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("how", "watching"),
+    [
+        ("kill -9", "--follow"),
+        ("stop", "--wait"),
+        pytest.param("stop", "--follow", marks=pytest.mark.long),
+        pytest.param("kill -9", "--wait", marks=pytest.mark.long),
+    ],
+)
 def test_watching_goes_on_over_a_restart(daemon: RealDaemon, tmp_path: Path, how: str, watching: str) -> None:
     gates = Gates(tmp_path / "gates")
     command = gates.command("one", ending="exit 9")

@@ -117,6 +117,7 @@ def steady(text: str, daemon: RealDaemon) -> str:
     text = re.sub(r"(?m)^( +PATH +).*$", r"\1<path>", text)
     text = re.sub(r"(?m)^reboot .*$", "reboot  <this host>", text)
     text = re.sub(r"(?m)^zone .*$", "zone    <this host>", text)
+    text = re.sub(r"(?m)^(you|syslog) .*\n", "", text)  # of root's daemon only
     text = text.replace("; not synchronised\n", "\n")
     return re.sub(r" {2,}", "  ", text)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jobctl.cli.document import changes, parsed, text_of, written
+from jobctl.reading.document import changes, parsed, text_of, written
 from kit.daemon import RealDaemon, real_daemon
 
 PROGRAM = "from jobctl.cli.main import main; main()"

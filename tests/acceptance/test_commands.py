@@ -165,6 +165,7 @@ def test_two_hundred_megabytes_are_capped_with_head_and_tail(daemon: RealDaemon)
     assert b"were removed by the log limit" in kept
 
 
+@pytest.mark.long
 @pytest.mark.case("F003")
 def test_five_hundred_commands_at_once_each_keep_their_own_code(tmp_path: Path) -> None:
     with real_daemon(tmp_path / "home") as daemon:

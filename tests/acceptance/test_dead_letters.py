@@ -164,6 +164,7 @@ def ran(marks: Marks, what: str = "start") -> collections.Counter[str]:
     return collections.Counter(mark.key for mark in marks.all(what))
 
 
+@pytest.mark.long
 @pytest.mark.case("F082")
 def test_a_hundred_replays_run_once_each_though_the_daemon_is_killed_in_the_middle(
     daemon: RealDaemon, marks: Marks, tmp_path: Path

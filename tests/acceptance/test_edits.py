@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from jobctl.cli.times import milliseconds
 from jobctl.errors import Conflict, JobctlError
+from jobctl.reading.times import milliseconds
 from kit.daemon import Json, RealDaemon, real_daemon
 from kit.gate import Gates
 from kit.marks import Marks

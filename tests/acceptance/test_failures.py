@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jobctl.cli.times import milliseconds
+from jobctl.reading.times import milliseconds
 from kit.daemon import Json, RealDaemon, kill, real_daemon
 from kit.gate import Gates
 from kit.marks import Marks
@@ -129,6 +129,7 @@ def test_what_an_attempt_left_running_is_gone_before_the_next_one(daemon: RealDa
     assert set(seen.split()) <= {b"Z"}  # dead, and perhaps not yet buried by their new parent
 
 
+@pytest.mark.long
 @pytest.mark.case("F080")
 def test_attempts_and_instants_outlive_every_restart(daemon: RealDaemon, marks: Marks) -> None:
     retry = {"max": 3, "backoff": 2, "backoff_max": 2}

@@ -55,11 +55,24 @@ ARGUMENTS: dict[str, list[str]] = {
     "completion": ["bash"],
     "events": ["--kind", "job"],
     "doctor": ["--deep"],
+    "crontab": ["-l"],
+    "owner rename": ["ada", "bob"],
     "import crontab": ["/dev/null"],
     "backup": ["/proc/nothing"],
 }
 #: They tell what they can without a daemon, or are no clients of one.
-ALONE = {"completion", "help", "version", "import crontab", "daemon run", "daemon start", "restore", "backup"}
+ALONE = {
+    "completion",
+    "help",
+    "version",
+    "validate",
+    "crontab",
+    "import crontab",
+    "daemon run",
+    "daemon start",
+    "restore",
+    "backup",
+}
 WITHIN_S = 5.0
 #: What any answer to "how do I get one" has in it.
 WAYS = ("jobctl daemon start", "kill -CONT")
@@ -126,6 +139,7 @@ def opened(heard: Path) -> str:
 CHANGES = frozenset({"daemon run", "daemon start", "daemon stop", "restore", "backup"})
 
 
+@pytest.mark.long
 @pytest.mark.case("F092")
 def test_while_it_runs_no_verb_opens_it(daemon: RealDaemon, tmp_path: Path) -> None:
     found = every_verb(daemon, tmp_path / "heard", but=CHANGES)
@@ -145,7 +159,7 @@ def test_without_an_answer_every_verb_says_how_to_get_one(
     request: pytest.FixtureRequest, tmp_path: Path, state: str
 ) -> None:
     daemon: RealDaemon = request.getfixturevalue(state)
-    but = frozenset({"daemon run", "restore"}) | (
+    but = frozenset({"daemon run", "restore", "ui"}) | (  # the screens need a terminal first
         {"daemon start", "daemon stop"} if state == "stopped" else frozenset()
     )
     found = {done.words: done for done in every_verb(daemon, tmp_path / "heard", but=but)}

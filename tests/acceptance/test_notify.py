@@ -96,6 +96,7 @@ def test_a_delivery_runs_as_the_jobs_user(daemon: RealDaemon) -> None:
     assert daemon.output(delivered(daemon)) == b"nobody\n"
 
 
+@pytest.mark.long
 @pytest.mark.case("F148")
 def test_a_daemon_killed_after_the_failure_tells_of_it_once(daemon: RealDaemon, receiver: Receiver) -> None:
     dies(daemon, notify=[receiver.command])
@@ -111,6 +112,7 @@ def test_a_daemon_killed_after_the_failure_tells_of_it_once(daemon: RealDaemon, 
     assert sorted(run["job"] for run in deliveries(daemon)) == ["notify bad", "notify other"]
 
 
+@pytest.mark.long
 def test_a_failure_while_the_daemon_was_dead_is_told_when_it_is_back(
     daemon: RealDaemon, receiver: Receiver, tmp_path: Path
 ) -> None:
@@ -125,6 +127,7 @@ def test_a_failure_while_the_daemon_was_dead_is_told_when_it_is_back(
     assert delivered(daemon)["state"] == "succeeded"
 
 
+@pytest.mark.long
 @pytest.mark.case("F148")
 def test_a_receiver_that_hangs_holds_up_nothing_and_its_message_outlives_the_daemon(
     daemon: RealDaemon, receiver: Receiver

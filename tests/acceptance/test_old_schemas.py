@@ -1,16 +1,21 @@
-"""A database of every schema so far, made by the program of its time, under today's program (tests/data/schemas)."""
+"""A database of every schema so far, made by the program of its time, and a file of jobs of every version of its
+format, under today's program (tests/data/schemas, tests/data/jobfiles)."""
 
 import gzip
+import json
 import sqlite3
 from pathlib import Path
 
 import pytest
 
+from jobctl.jobfiles.keys import VERSION
+from jobctl.jobfiles.read import read
 from jobctl_daemon.store.sqlite.migrate import shipped
 from kit.daemon import RealDaemon, real_daemon
 from kit.invariants import invariants
 
 KEPT = Path(__file__).parents[1] / "data" / "schemas"
+FILES = KEPT.parent / "jobfiles"
 #: Every step is followed by another one, but for the newest: that is today's program.
 OLD = [step.number for step in shipped()[:-1]]
 
@@ -74,3 +79,29 @@ def counted(path: Path) -> dict[str, int]:
         return {table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables}
     finally:
         connection.close()
+
+
+def test_every_version_of_files_of_jobs_has_its_file() -> None:
+    there = sorted(path.name for path in FILES.glob("version-*.toml"))
+    assert there == [f"version-{number}.toml" for number in range(1, VERSION + 1)]
+
+
+@pytest.mark.parametrize("number", range(1, VERSION + 1))
+def test_an_old_file_of_jobs_means_what_it_meant(number: int) -> None:
+    """What each job asks for, down to the last key, was written down when the version was today's."""
+    path = FILES / f"version-{number}.toml"
+    file = read(path.name, path.read_bytes())
+    assert file.problems == ()
+    meant = json.loads(path.with_suffix(".json").read_text())
+    found = [{"name": job.name, "draft": job.draft, "times": [*job.times]} for job in file.jobs]
+    assert json.loads(json.dumps(found, default=str)) == meant
+
+
+@pytest.mark.parametrize("number", [0, VERSION + 1, 99])
+def test_a_file_of_jobs_of_another_version_is_refused_by_name_and_nothing_of_it_is_taken(number: int) -> None:
+    text = (FILES / f"version-{VERSION}.toml").read_text().replace(f"version = {VERSION}", f"version = {number}")
+    file = read("later.toml", text.encode())
+    assert [(one.line, one.reason) for one in file.problems] == [
+        (2, f"this file says version {number}, and this program reads version {VERSION}")
+    ]
+    assert "take a newer jobctl" in file.problems[0].hint

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jobctl.cli.times import milliseconds, rfc3339
 from jobctl.errors import Conflict
+from jobctl.reading.times import milliseconds, rfc3339
 from kit.daemon import Json, RealDaemon, real_daemon
 from kit.gate import Gates
 from kit.marks import Marks
@@ -58,6 +58,7 @@ def paused_rows(daemon: RealDaemon, name: str) -> list[Json]:
     return [row for row in daemon.ledger(name) if row["reason"] == "paused"]
 
 
+@pytest.mark.long
 @pytest.mark.case("F064")
 def test_what_is_paused_stays_so_over_every_end_of_the_daemon(daemon: RealDaemon, marks: Marks) -> None:
     each_second(daemon, marks, "own")

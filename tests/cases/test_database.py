@@ -32,6 +32,7 @@ def standing(daemon: RealDaemon, *argv: str) -> Iterator[None]:
             client.send_signal(signal.SIGKILL)
 
 
+@pytest.mark.long
 @pytest.mark.case("F087")
 def test_no_client_of_ours_that_stands_still_keeps_the_log_of_the_database_from_being_emptied(
     own: RealDaemon, gates: Gates

@@ -32,6 +32,7 @@ def grows(marks: Marks, by: int) -> None:
         pass
 
 
+@pytest.mark.long
 @pytest.mark.case("F066")
 def test_a_long_command_is_one_run_and_one_attempt_whatever_holds_its_daemon_up(own: RealDaemon, marks: Marks) -> None:
     own.add("long", f"for i in $(seq 600); do {marks.line('canary')}; sleep 0.02; [ -e $STOP ] && exit 0; done; exit 9",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jobctl.cli.times import milliseconds
+from jobctl.reading.times import milliseconds
 from kit.carriers import Carriers
 from kit.daemon import RealDaemon, kill
 from kit.gate import Gates

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobctl.cli.times import milliseconds
+from jobctl.reading.times import milliseconds
 from jobctl.states import SkipReason
 from kit.daemon import RealDaemon
 from kit.gate import Gates

@@ -8,10 +8,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("jobctl/jobctl", "daemon/jobctl_daemon")
-#: Who forks without an exec: before anything is opened, or (cgroup) in one thread and without a database.
+#: Who forks and goes on in Python: before anything is opened, or in the runner, which has one thread and no database.
+#: What the runner begets (birth) opens what a user named, as that user, while the runner serves everybody else.
 FORKS = {
     "daemon/jobctl_daemon/background.py",
     "daemon/jobctl_daemon/first.py",
+    "daemon/jobctl_daemon/runner/birth.py",
     "daemon/jobctl_daemon/runner/cgroup.py",
     "daemon/jobctl_daemon/runner/daemonise.py",
 }
@@ -38,7 +40,7 @@ def names(node: ast.AST) -> set[str]:
 
 
 @pytest.mark.case("F006", "F091")
-def test_no_python_runs_between_a_fork_and_an_exec_and_nobody_forks_with_a_database_open() -> None:
+def test_python_runs_after_a_fork_only_where_there_is_one_thread_and_no_database() -> None:
     forks = set()
     for path, node in nodes():
         assert "multiprocessing" not in names(node), path

@@ -256,6 +256,7 @@ def zone_folder(folder: Path, offset: int) -> Path:
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.case("F050")
 def test_new_rules_of_a_zone_are_followed_after_a_reload_and_after_a_start(tmp_path: Path) -> None:
     used, two, three = tmp_path / "used", zone_folder(tmp_path / "two", 2), zone_folder(tmp_path / "three", 3)
@@ -299,6 +300,7 @@ def test_new_rules_of_a_zone_are_followed_after_a_reload_and_after_a_start(tmp_p
 # ── boots ──────────────────────────────────────────────
 
 
+@pytest.mark.long
 @pytest.mark.case("F052")
 def test_a_boot_job_runs_once_a_boot_and_a_start_job_at_every_start(tmp_path: Path) -> None:
     daemon = RealDaemon(tmp_path / "h")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jobctl.cli.times import milliseconds
+from jobctl.reading.times import milliseconds
 from kit.daemon import Json, RealDaemon
 
 

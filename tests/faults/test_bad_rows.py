@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jobctl.cli.times import milliseconds
+from jobctl.reading.times import milliseconds
 from kit.daemon import RealDaemon, real_daemon
 from kit.marks import Marks
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from jobctl.cli.times import milliseconds
 from jobctl.client.transport import Request, UnixTransport
 from jobctl.errors import Unavailable
+from jobctl.reading.times import milliseconds
 from kit.daemon import RealDaemon, kill
 from kit.gate import Gates
 from kit.small_disk import SmallDisk, small_disk
@@ -112,6 +112,7 @@ def test_twenty_jobs_finish_on_a_full_disk_new_work_is_refused_and_all_goes_on(
     assert "Traceback" not in daemon.log()
 
 
+@pytest.mark.long
 def test_a_daemon_that_was_killed_on_a_full_disk_starts_and_records_what_ended(
     daemon: RealDaemon, disk: SmallDisk, gates: Gates
 ) -> None:
@@ -131,6 +132,7 @@ def test_a_daemon_that_was_killed_on_a_full_disk_starts_and_records_what_ended(
     assert [daemon.client.run(run["id"])["state"] for run in started] == ["succeeded"] * JOBS
 
 
+@pytest.mark.long
 def test_without_a_reserve_a_full_disk_is_told_in_one_line_and_keeps_the_file_as_it_was(
     daemon: RealDaemon, disk: SmallDisk
 ) -> None:

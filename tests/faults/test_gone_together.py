@@ -57,6 +57,7 @@ def settled(daemon: RealDaemon, runs: list[Json]) -> None:
     assert (status["running"], status["ready"]) == (0, 0)
 
 
+@pytest.mark.long
 @pytest.mark.case("F065", "F057")
 def test_when_everything_is_killed_at_once_each_run_is_lost_and_treated_so(daemon: RealDaemon, gates: Gates) -> None:
     runs = begun(daemon, gates, 10)
@@ -65,6 +66,7 @@ def test_when_everything_is_killed_at_once_each_run_is_lost_and_treated_so(daemo
     settled(daemon, runs)
 
 
+@pytest.mark.long
 @pytest.mark.case("F065")
 def test_after_a_reboot_nothing_of_before_runs_and_who_has_its_number_is_left_alone(
     daemon: RealDaemon, gates: Gates

@@ -12,7 +12,10 @@ SEED = int(os.environ.get("JOBCTL_FAULT_SEED", "1"))
 SECONDS = float(os.environ.get("JOBCTL_FAULT_SECONDS", "4"))
 
 
-@pytest.mark.parametrize("groups", ["kills,stops,seconds,standby", "kills,forks,descriptors,disk,boots"])
+@pytest.mark.parametrize(
+    "groups",
+    [pytest.param("kills,stops,seconds,standby", marks=pytest.mark.long), "kills,forks,descriptors,disk,boots"],
+)
 def test_nothing_runs_twice_and_nothing_is_lost_whatever_is_done_to_it(
     groups: str, record_property: Callable[[str, object], None]
 ) -> None:

@@ -47,6 +47,7 @@ def crashes_of(daemon: RealDaemon) -> int:
     raise AssertionError(daemon.log())
 
 
+@pytest.mark.long
 @pytest.mark.case("F076")
 def test_a_run_that_kills_its_daemon_is_ended_and_the_others_go_on(tmp_path: Path, marks: Marks) -> None:
     daemon = RealDaemon(tmp_path / "home")

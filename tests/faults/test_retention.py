@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from jobctl.cli.times import milliseconds
 from jobctl.model import Execution, JobSpec, Policies, ScheduleSpec
+from jobctl.reading.times import milliseconds
 from jobctl_daemon.rows import Caller
 from jobctl_daemon.store.sqlite import SqliteStore
 from kit.daemon import RealDaemon
@@ -137,6 +137,7 @@ def test_old_runs_and_logs_go_while_others_run_on_time_and_a_kill_in_between_los
     assert "service.failed" not in daemon.log()
 
 
+@pytest.mark.long
 def test_logs_over_the_budget_go_oldest_first_and_who_asks_for_one_is_told(tmp_path: Path) -> None:
     daemon = RealDaemon(tmp_path / "home").settings("retention_log_bytes = 1_000_000\n")
     try:

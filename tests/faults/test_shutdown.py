@@ -161,6 +161,7 @@ def test_in_the_same_boot_a_command_that_was_told_to_end_while_no_daemon_ran_has
     assert daemon.finished(run)["class"] == "signal"
 
 
+@pytest.mark.long
 def test_without_a_budget_for_losses_an_interrupted_run_is_dead(
     daemon: RealDaemon, manager: Manager, gates: Gates
 ) -> None:

@@ -51,6 +51,7 @@ def mixed(daemon: RealDaemon) -> list[Json]:
     return runs
 
 
+@pytest.mark.long
 @pytest.mark.case("F073")
 def test_no_slot_is_lost_whatever_ends_and_whoever_is_killed(daemon: RealDaemon, tmp_path: Path) -> None:
     gates = Gates(tmp_path / "gates")

@@ -41,6 +41,7 @@ def taken_over(daemon: RealDaemon) -> float:
     raise AssertionError(daemon.log())
 
 
+@pytest.mark.long
 @pytest.mark.case("F067")
 def test_a_standby_takes_over_within_a_second_and_nothing_runs_twice(
     daemon: RealDaemon, tmp_path: Path, record_property: Callable[[str, object], None]

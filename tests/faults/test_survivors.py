@@ -50,6 +50,7 @@ class Diary:
         return [line.split() for line in self._file.read_text().splitlines()]
 
 
+@pytest.mark.long
 @pytest.mark.case("F065")
 def test_fifty_survivors_are_each_lost_when_they_end_and_only_then_run_again(
     daemon: RealDaemon, gates: Gates, tmp_path: Path

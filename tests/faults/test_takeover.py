@@ -19,6 +19,8 @@ from jobctl.errors import Conflict, JobctlError
 from jobctl_daemon.holder import waiting
 from kit.daemon import RealDaemon, kill, real_daemon
 
+pytestmark = pytest.mark.long
+
 JOBS = 10_000
 WITHIN_S = 1.0
 JOBD = [sys.executable, "-m", "jobctl_daemon"]

@@ -12,6 +12,8 @@ from kit.carriers import until_gone
 from kit.daemon import Json, RealDaemon, kill
 from kit.gate import Gates
 
+pytestmark = pytest.mark.long
+
 TEN = [str(number) for number in range(10)]
 ENDINGS = [
     "exit 0",

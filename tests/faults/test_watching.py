@@ -191,7 +191,7 @@ def test_services_that_hang_are_named_and_the_service_manager_hears_nothing_more
         while manager.recv(4096) != b"WATCHDOG=1":
             pass
         breaks(daemon)
-        soon(lambda: _inside_a_pass(daemon) == set(SERVICES))
+        soon(lambda: _inside_a_pass(daemon) >= set(SERVICES))
         why, took_s = unready(daemon)
         assert "has been inside one pass for" in why
         assert took_s < 2
@@ -304,8 +304,7 @@ def test_without_descriptors_it_does_not_spin_and_answers_again_by_itself(broken
     assert daemon.process is not None
     pid = daemon.process.pid
     before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-    used = len(os.listdir(f"/proc/{pid}/fd"))
-    resource.prlimit(pid, resource.RLIMIT_NOFILE, (min(used, before[1]), before[1]))
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, before[1]))  # what is open stays, nothing more is
     with socket.socket(socket.AF_UNIX) as caller:
         caller.connect(daemon.socket)
         caller.sendall(b"GET /v1/health/live HTTP/1.1\r\nHost: jobd\r\n\r\n")

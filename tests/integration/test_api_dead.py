@@ -299,7 +299,7 @@ async def test_what_is_discarded_is_in_history_with_who_and_why(api: World) -> N
     ("body", "field"),
     [({}, "ids"), ({"all": False}, "ids"), ({"ids": []}, "ids"), ({"ids": [0]}, "ids"), ({"ids": [-1]}, "ids"),
      ({"ids": [1 << 63]}, "ids"), ({"ids": list(range(1, 1002))}, "ids"), ({"ids": ["1"]}, "ids"), ({"ids": 1}, "ids"),
-     ({"q": ""}, "q"), ({"q": "  "}, "q"), ({"q": "x" * 256}, "q"), ({"job": ""}, "job"), ({"job": "a\0"}, "job"),
+     ({"q": ""}, "q"), ({"q": "  "}, "q"), ({"q": "x" * 501}, "q"), ({"job": ""}, "job"), ({"job": "a\0"}, "job"),
      ({"fingerprint": ""}, "fingerprint"), ({"class": "sad"}, "class"), ({"since": "some day"}, "since"),
      ({"until": ""}, "until"), ({"failure_class": "oom"}, "failure_class"), ({"jobs": ["a"]}, "jobs"), ([], None),
      (None, None)],

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from jobctl.errors import Forbidden
-from jobctl_daemon.api.callers import ROOT, must_operate
 from jobctl_daemon.api.context import ClockReport, ClockStep, Downtime
+from jobctl_daemon.api.rights import ROOT, must_operate
 from jobctl_daemon.rows import Caller
 from jobctl_daemon.services import resuming
 from unit.api.world import BODY, NOW_MS, World, world

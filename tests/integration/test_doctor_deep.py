@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from jobctl.errors import Conflict
+from jobctl_daemon.api import doctor
 from jobctl_daemon.store.sqlite import SqliteStore, invariants
 from jobctl_daemon.store.sqlite.aside import Stop
 from jobctl_daemon.store.sqlite.inspect import engine, inspect
@@ -194,3 +195,5 @@ def test_versions_with_a_known_fault_are_named(version: tuple[int, ...], sound: 
     name, fault = engine(version)
     assert name == f"SQLite {'.'.join(map(str, version))}"
     assert (fault is None) is sound
+    found = doctor._engine(name, fault)  # of a store with one writer it is a fact, and nothing to do
+    assert (found.level, found.hint, (fault or name) in found.text) == ("ok", "", True)

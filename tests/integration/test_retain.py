@@ -20,6 +20,7 @@ from jobctl_daemon.store.sqlite import SqliteStore
 from kit.clock import ManualClock
 
 OWNER = Caller(uid=1000, name="ana", all_owners=True)
+OTHER = Caller(uid=1001, name="bob")
 DAY = 86_400_000
 
 
@@ -56,15 +57,15 @@ class Scene:
         """As a daemon that starts has it."""
         return Retain(self.store, self.clock, self.logs, keep, self.time.age_ms, lambda: self.running)
 
-    async def ran(self, size: int) -> Path:
+    async def ran(self, size: int, owner: Caller = OWNER) -> Path:
         """One ad-hoc run with a log of so many bytes."""
-        claim = await self.began()
+        claim = await self.began(owner)
         return await self.ended(claim, size)
 
-    async def began(self) -> Claim:
+    async def began(self, owner: Caller = OWNER) -> Claim:
         """An ad-hoc run that is claimed."""
         now = self.clock.now_ms()
-        return await self.claimed((await self.store.run_adhoc(OWNER, plain("x", hidden=True), now, now, None)).run.id)
+        return await self.claimed((await self.store.run_adhoc(owner, plain("x", hidden=True), now, now, None)).run.id)
 
     async def again(self, job: Job) -> Claim:
         """Another run of a job that is claimed."""
@@ -121,6 +122,27 @@ async def test_logs_over_the_budget_go_oldest_first_and_their_runs_stay(store: S
     assert [log.exists() for log in logs] == [False, False, True, True]
     assert await scene.count() == 4
     assert (await store.log_bytes((0, 0), 10)).bytes == 2 * 4_096
+
+
+async def test_who_prints_much_loses_his_own_logs_and_nobody_else_s(store: SqliteStore, tmp_path: Path) -> None:
+    scene = Scene(store, tmp_path, Keep(log_bytes=32_768))
+    others = [await scene.ran(8_000, OTHER) for _ in range(2)]
+    flood = [await scene.ran(8_000) for _ in range(6)]
+    await scene.tidy()
+
+    assert [log.exists() for log in others] == [True, True]
+    assert [log.exists() for log in flood] == [False] * 4 + [True] * 2
+
+
+async def test_what_one_s_running_command_writes_costs_nobody_else_a_log(store: SqliteStore, tmp_path: Path) -> None:
+    scene = Scene(store, tmp_path, Keep(log_bytes=20_000))
+    other, own = await scene.ran(4_000, OTHER), await scene.ran(4_000)
+    claim = await scene.began()
+    scene.running.add((claim.run_id, claim.fence))
+    writing = scene.wrote(claim, 100_000)
+    await scene.tidy()
+
+    assert [log.exists() for log in (other, own, writing)] == [True, False, True]
 
 
 async def test_history_goes_after_its_days_and_its_logs_with_it(store: SqliteStore, tmp_path: Path) -> None:

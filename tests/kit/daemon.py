@@ -4,6 +4,7 @@ import contextlib
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -28,18 +29,27 @@ PATIENCE_S = 12
 CLI = [sys.executable, "-c", "from jobctl.cli.main import main; main()"]
 
 
+class AnyonesTransport(UnixTransport):
+    """To a daemon of whatever user: the client itself talks to none but its own user's and root's."""
+
+    def must_be_trusted(self, sock: socket.socket) -> None:
+        return
+
+
 class RealDaemon:
     """jobd as a process, with its runners."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
         self.socket = str(home / "run" / "jobd.sock")
-        self.client = Client(UnixTransport(self.socket))
+        self.client = Client(AnyonesTransport(self.socket))
         self.environ = {**os.environ, "JOBCTL_HOME": str(home)}
         self.program = ["-m", "jobctl_daemon"]
         """What Python runs: a test may put a daemon with a fault in its place."""
         self.within: Callable[[list[str]], list[str]] = list
         """What is really started for a command: a test may put its daemon elsewhere, or under another user."""
+        self.typed_by: Callable[[list[str]], list[str]] = list
+        """The same for the command line, which talks to no daemon of somebody else but root's."""
         self.process: subprocess.Popen[bytes] | None = None
         self._runners: set[int] = set()
 
@@ -82,7 +92,7 @@ class RealDaemon:
 
     def _until_ready(self, process: "subprocess.Popen[bytes]") -> None:
         # `start_daemon` waits for the first answer of whatever command it starts: here one that does nothing.
-        start_daemon(self.socket, SystemClock(), [sys.executable, "-c", "pass"])
+        start_daemon(self.socket, SystemClock(), ["/bin/true"], AnyonesTransport)
         assert process.poll() is None, self.log()
 
     def kill9(self) -> None:
@@ -191,7 +201,7 @@ class RealDaemon:
         target = f"/v1/events?follow=1&after={self.client.status()['last_event']}"
         if found := answer():
             return found
-        events = UnixTransport(self.socket)(Request("GET", target, timeout_s=PATIENCE_S)).pieces()
+        events = AnyonesTransport(self.socket)(Request("GET", target, timeout_s=PATIENCE_S)).pieces()
         with contextlib.closing(events):
             try:
                 for _ in events:
@@ -221,7 +231,7 @@ class RealDaemon:
     def jobctl(self, *argv: str, **environ: str) -> "subprocess.CompletedProcess[str]":
         """The command line, as somebody would type it."""
         return subprocess.run(
-            [*CLI, *argv],
+            self.typed_by([*CLI, *argv]),
             env=self.environ | environ,
             stdin=subprocess.DEVNULL,
             capture_output=True,

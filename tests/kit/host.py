@@ -29,6 +29,7 @@ CRONTAB = """#!/bin/sh
 case "${1:-}" in
 -l) [ -e "$CRONTAB_FILE" ] || { echo "no crontab for you" >&2; exit 1; }; cat "$CRONTAB_FILE" ;;
 -) cat > "$CRONTAB_FILE" ;;
+-r) rm "$CRONTAB_FILE" ;;
 esac
 """
 
@@ -57,7 +58,7 @@ def seed() -> Path:
     ):
         done = subprocess.run(words, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-    _readable(made)
+    readable(made)
     return made
 
 
@@ -69,7 +70,7 @@ def _copy_checkout(folder: Path) -> None:
             shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, folder / part)
-    _readable(folder)
+    readable(folder)
 
 
 class Host:
@@ -110,7 +111,7 @@ class Host:
         entry = self.root / "proc" / "77"
         entry.mkdir(parents=True)
         (entry / "comm").write_text(name + "\n")
-        _readable(self.root)
+        readable(self.root)
 
     # ── doing ────────────────────────────────────────────────────
     def command(self, *words: str, as_root: bool = False) -> list[str]:
@@ -119,7 +120,7 @@ class Host:
         return ["setpriv", f"--reuid={ORDINARY}", f"--regid={ORDINARY}", "--clear-groups", *words]
 
     def run(
-        self, *words: str, as_root: bool = False, env: Mapping[str, str] | None = None, timeout: float = 120
+        self, *words: str, as_root: bool = False, env: Mapping[str, str] | None = None, timeout: float = 240
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self.command(*words, as_root=as_root),
@@ -134,6 +135,14 @@ class Host:
 
     def install(self, *words: str, as_root: bool = False, **env: str) -> subprocess.CompletedProcess[str]:
         return self.run(str(self.checkout / "install.sh"), *words, as_root=as_root, env=env)
+
+    def take(self, release: Path, *words: str, as_root: bool = False, **env: str) -> subprocess.CompletedProcess[str]:
+        """The script of a release folder, without a checkout."""
+        return self.run(str(release / "install.sh"), *words, as_root=as_root, env=env)
+
+    def installed(self, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+        """The copy of the script that an installation keeps for itself."""
+        return self.run(str(self.home / ".local/lib/jobctl/install.sh"), *words, env=env)
 
     def quick(self, *words: str, as_root: bool = False, **env: str) -> subprocess.CompletedProcess[str]:
         """An installation that takes its environment from the seed: for everything but the making of it."""
@@ -165,7 +174,8 @@ class Host:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _readable(folder: Path) -> None:
+def readable(folder: Path) -> None:
+    """Everything in it can be read by all; what may be executed by one may be by all."""
     for path in (folder, *folder.rglob("*")):
         if path.is_symlink():
             continue

@@ -536,7 +536,9 @@ _NEW_RUNS: Final = """
     SELECT id, job_id, key FROM runs WHERE id > :after
     UNION ALL SELECT id, job_id, key FROM history WHERE id > :after"""
 #: Calls that may make runs.
-_MAKING: Final = frozenset({"expand", "unsuspend", "trigger", "run_adhoc", "retry", "finish"})
+_MAKING: Final = frozenset(
+    {"expand", "unsuspend", "trigger", "run_adhoc", "retry", "finish", "cancel", "unclaim", "returned"}
+)
 
 
 @functools.cache

@@ -138,6 +138,10 @@ class Run:
     failure: FailureClass | None = None
     efforts: int = 0
     """Attempts since it was made or replayed."""
+    started: bool = False
+    """Its attempt of now has begun."""
+    ran: bool = False
+    """The last of its attempts that are over had begun."""
 
     @property
     def begun(self) -> bool:
@@ -506,7 +510,8 @@ class Model:
         self._end([run for run in replaced if run.state in UNSTARTED], RunState.SUPERSEDED, now_ms)
         return [(run.id, run.fence) for run in running]
 
-    def claim(self, now_ms: int, limit: int, node: str, boot_id: str) -> Any:
+    def claim(self, now_ms: int, limit: int, node: str, boot_id: str, free: int | None = None) -> Any:
+        assert free is None, "the model knows nothing of owners who share the slots"
         claims: Sequence[Claim] = self._answer
         could = [run for run in self.runs.values() if run.state is RunState.READY and run.due <= now_ms]
         could = [run for run in could if run.start_by is None or run.start_by >= now_ms]
@@ -520,7 +525,7 @@ class Model:
             assert claim.fence >= now_ms
             assert (claim.attempt, claim.probe, claim.version) == (run.attempt + 1, run.probe, run.version)
             assert not self.jobs[run.job].suspended or run.by_hand, f"run {run.id} starts while its job is held"
-            run.state, run.fence = RunState.RUNNING, claim.fence
+            run.state, run.fence, run.started = RunState.RUNNING, claim.fence, False
             run.attempt += 1
             run.efforts += 1
         return ANY
@@ -552,12 +557,17 @@ class Model:
 
     # ── attempts ──────────────────────────────────────────────
     def started(self, attempts: Sequence[Any]) -> None:
-        """Nothing that is modelled."""
+        for one in attempts:
+            run = self.by_id.get(one.run_id)
+            if run is not None and run.state is RunState.RUNNING and run.fence == one.fence:
+                run.started = True
 
     def unclaim(self, claims: Sequence[tuple[int, int]], due_ms: int, now_ms: int, why: str) -> int:
         runs = self._claimed(claims)
-        self._give_back([run for run in runs if not self._unwanted(run)], due_ms)
-        self._end([run for run in runs if self._unwanted(run)], RunState.CANCELLED, now_ms)
+        unwanted = [run for run in runs if self._unwanted(run)]
+        self._give_back([run for run in runs if run not in unwanted], due_ms)
+        self._cancelled([run for run in unwanted if run.attempt > 1], now_ms)
+        self._end(unwanted, RunState.CANCELLED, now_ms)
         return len(runs)
 
     def returned(self, claims: Sequence[tuple[int, int]], most: int, now_ms: int, why: str) -> list[int]:
@@ -568,6 +578,7 @@ class Model:
         for run in again:
             run.returns += 1
         self._give_back(again, now_ms)
+        self._cancelled([run for run in unwanted if run.attempt > 1], now_ms)
         self._end(unwanted, RunState.CANCELLED, now_ms)
         self._deadly |= {run.id for run in poison}
         return [run.id for run in poison]
@@ -612,10 +623,11 @@ class Model:
                 answers.append("ok")
         assert [verdict.answer for verdict in self._answer] == answers
         for run, state, result in ended:
+            run.ran = run.started or result.started_ms is not None
             if state is RunState.READY:
                 self._retry(run, result)
         final = [(run, state, result) for run, state, result in ended if state is not RunState.READY]
-        self._after_ends(final)
+        self._after_ends([(run, state, result.ended_ms) for run, state, result in final])
         self._finished(final, now_ms)
         return ANY
 
@@ -680,10 +692,13 @@ class Model:
         run.probe, run.due, run.start_by, run.held = result.probe, result.retry_ms, None, self._holds(run)
         run.state = RunState.SCHEDULED if run.held else RunState.READY
 
-    def _after_ends(self, ended: Iterable[tuple[Run, RunState, Finish]]) -> None:
+    def _cancelled(self, runs: Iterable[Run], now_ms: int) -> None:
+        """What was cancelled after it had begun has an end that others may come after."""
+        self._after_ends([(run, RunState.CANCELLED, now_ms) for run in runs])
+
+    def _after_ends(self, ended: Sequence[tuple[Run, RunState, int]]) -> None:
         """Jobs that come after these runs get one of their own, once for each."""
-        ended = list(ended)
-        for run, state, result in ended:
+        for run, state, ended_ms in ended:
             for job_id, (upstream, on) in sorted(self.after.items()):
                 job, key = self.jobs[job_id], f"a:{run.id}"
                 if upstream != run.job or job.deleted or on not in STARTS.get(state, ()):
@@ -691,7 +706,7 @@ class Model:
                 if job.suspended:
                     self.ledger.add((job_id, key))
                 elif (job_id, key) not in self.ledger:
-                    self._put(job, key, result.ended_ms, result.ended_ms)
+                    self._put(job, key, ended_ms, ended_ms)
 
     def _finished(self, ended: Sequence[tuple[Run, RunState, Finish]], now_ms: int) -> None:
         for run, state, result in ended:
@@ -744,6 +759,7 @@ class Model:
             run.stop = "kill" if run.stop == "kill" else how
             assert self._answer.fence == run.fence
         else:
+            self._cancelled([run] if run.ran else [], now_ms)
             self._end([run], RunState.CANCELLED, now_ms)
             assert self._answer.fence is None
         return ANY

@@ -5,6 +5,7 @@ import tempfile
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -127,8 +128,12 @@ async def _told(folder: Path, story_of: list[tuple[str, int]]) -> None:
         await host.store.close()
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(actions, min_size=1, max_size=10))
-def test_nothing_repeats_nothing_is_forgotten_and_nothing_falls_silent(story_of: list[tuple[str, int]]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(_told(Path(folder), story_of))
+@pytest.mark.parametrize("examples", [20, pytest.param(60, marks=pytest.mark.long)])
+def test_nothing_repeats_nothing_is_forgotten_and_nothing_falls_silent(examples: int) -> None:
+    @settings(deadline=None, max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
+    @given(st.lists(actions, min_size=1, max_size=10))
+    def holds(story_of: list[tuple[str, int]]) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            asyncio.run(_told(Path(folder), story_of))
+
+    holds()

@@ -446,7 +446,7 @@ class RunMachine(RuleBasedStateMachine):
         host.finish_steps()
         for name in [name for name, queue in host.model.queues.items() if queue.paused]:
             host.call("resume_queue", name, False, now_ms)
-        for job in [job for job in self.jobs() if job.paused]:
+        for job in [job for job in host.model.jobs.values() if job.paused and not job.deleted]:  # the hidden ones too
             host.call("resume_job", ROOT, job.id, False, now_ms)
         for _ in range(300):
             self.serve_all()
@@ -580,11 +580,12 @@ def few_dead_letters(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("few_dead_letters")
 @pytest.mark.timeout(1200)
-def test_runs_do_what_the_model_says_whatever_happens() -> None:
+@pytest.mark.parametrize("examples", [25, pytest.param(80, marks=pytest.mark.long)])
+def test_runs_do_what_the_model_says_whatever_happens(examples: int) -> None:
     quiet = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
     rules = settings(
         deadline=None,
-        max_examples=80,
+        max_examples=examples,
         stateful_step_count=40,
         print_blob=True,
         report_multiple_bugs=False,

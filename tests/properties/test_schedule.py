@@ -188,6 +188,7 @@ def test_in_every_zone_a_fixed_time_in_a_gap_runs_exactly_once_and_never_twice_a
             assert len(fires) == 1, (zone, schedule, fires)
 
 
+@pytest.mark.long
 def test_the_stretches_are_those_of_the_zone_files():
     from zoneinfo import _zoneinfo
 

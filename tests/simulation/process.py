@@ -24,6 +24,7 @@ from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.context import Services
 from jobctl_daemon.api.problems import problem
 from jobctl_daemon.api.routes import find
+from jobctl_daemon.asides import Asides
 from jobctl_daemon.decide.adoption import attempt_id
 from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.rows import Caller
@@ -31,6 +32,7 @@ from jobctl_daemon.store.sqlite import SqliteStore
 from jobctl_daemon.store.sqlite import store as store_module
 from jobctl_daemon.store.sqlite import thread as thread_module
 from jobctl_daemon.store.sqlite.opening import connect_reader, connect_writer
+from jobctl_daemon.watching import Watch
 from simulation.disk import Connection, Thread
 from simulation.loop import Alarm, StepLoop
 from simulation.room import SimulatedRoom
@@ -208,7 +210,11 @@ class _Server:
         assert methods is not None, path
         request: Any = _Request(body, headers)
         feed: Any = None
-        call = Call(request, self._services, feed, caller, params, "")
+
+        async def again() -> Caller:
+            return caller
+
+        call = Call(request, self._services, feed, caller, params, "", again)
         try:
             response: Any = await methods[method].verb(call)
         except JobctlError as error:
@@ -298,6 +304,17 @@ class _Program:
         return self.returncode
 
 
+async def _at_once(_: Asides, key: str, question: Callable[[], Any], within_s: float) -> Any:
+    """No thread, and no file system that hangs."""
+    return question()
+
+
+async def _looks_once(watch: Watch) -> None:
+    """Nobody changes files in here."""
+    await watch._look()
+    await asyncio.Event().wait()
+
+
 @contextmanager
 def in_place(world: "World") -> Iterator[None]:
     """What the daemon asks the machine is answered by this world."""
@@ -327,6 +344,9 @@ def in_place(world: "World") -> Iterator[None]:
         "aiosqlite": (thread_module, SimpleNamespace(Connection=Thread)),
         "_CLOCK": (thread_module, world.clock),
         "create_subprocess_exec": (asyncio, exec_),
+        "ask": (Asides, _at_once),
+        "run": (Watch, _looks_once),
+        "_begin_events": (Watch, lambda *_: None),
     }
     changes = [
         mock.patch.object(place, name, answer) for name, (place, answer) in answers.items() if hasattr(place, name)

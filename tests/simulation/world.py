@@ -8,6 +8,7 @@ import asyncio
 import fcntl
 import itertools
 import os
+import pwd
 import random
 import shutil
 import tempfile
@@ -344,7 +345,7 @@ class World:
         if process is None or not process.ready or process.server is None or not process.server.open:
             self.say("nobody answers")
             return None
-        caller = caller or Caller(uid=os.getuid(), name="ada")
+        caller = caller or Caller(uid=os.getuid(), name=pwd.getpwuid(os.getuid()).pw_name)
         headers = {} if key is None else {"Idempotency-Key": key}
         asked = Asked(words, f"{method} {path}", key, process, (words, method, path, body, key, caller))
         data = b"" if body is None else msgspec.json.encode(body)

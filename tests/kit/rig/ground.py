@@ -71,12 +71,13 @@ class Ground:
     # ── who runs ─────────────────────────────────────────────────
     def command(self, argv: list[str]) -> list[str]:
         """The same as the rig's user, in this boot."""
-        me = self._as_user(argv)
+        me = self.as_user(argv)
         if not self.can_mount:
             return me
         return ["unshare", "--mount", "--", "sh", "-c", _IN_BOOT, "sh", str(self._boot_file), *me]
 
-    def _as_user(self, argv: list[str]) -> list[str]:
+    def as_user(self, argv: list[str]) -> list[str]:
+        """The command as the rig's user."""
         if not self.switches:
             return argv
         return ["setpriv", f"--reuid={self.uid}", f"--regid={self.uid}", "--clear-groups", "--", *argv]
@@ -120,7 +121,7 @@ class Ground:
     def limit(self, pid: int, what: str, soft: str) -> bool:
         """Sets the soft limit (`nproc` or `nofile`) of a process that runs; whether it was there."""
         # As its own user: root itself may lack the right (CAP_SYS_RESOURCE).
-        words = self._as_user(["prlimit", f"--pid={pid}", f"--{what}={soft}:"])
+        words = self.as_user(["prlimit", f"--pid={pid}", f"--{what}={soft}:"])
         return subprocess.run(words, check=False, capture_output=True).returncode == 0
 
     # ── the boot ─────────────────────────────────────────────────

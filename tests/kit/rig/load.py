@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jobctl.cli.times import milliseconds, rfc3339
 from jobctl.client.sync import Client
-from jobctl.client.transport import Request, Response, UnixTransport
+from jobctl.client.transport import Request, Response
 from jobctl.errors import InternalError, JobctlError, NotFound, Unreachable
+from jobctl.reading.times import milliseconds, rfc3339
+from kit.daemon import AnyonesTransport
 from kit.rig.commands import Commands
 from kit.rig.verdict import Done, Metronome
 
@@ -278,7 +279,7 @@ def hasty_client(socket: str) -> Client:
 
 class _Hasty:
     def __init__(self, socket: str) -> None:
-        self._ask = UnixTransport(socket, timeout_s=1.0)
+        self._ask = AnyonesTransport(socket, timeout_s=1.0)
 
     def __call__(self, request: Request) -> Response:
         return self._ask(request._replace(timeout_s=_PATIENCE_S))

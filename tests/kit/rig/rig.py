@@ -81,6 +81,7 @@ class _Rig:
         self._commands.prepare(place.uid)
         self._daemon = RealDaemon(place.home).settings(_SETTINGS)
         self._daemon.within = place.command
+        self._daemon.typed_by = place.as_user
         self._daemon.environ["HOME"] = str(place.home)
         self._load = Load(self._daemon.socket, self._commands, plan.seed, plan.pause_s)
         self._faults = Chooser(self._daemon, place, self._load.done, plan.seed, plan.groups, plan.pace_s)

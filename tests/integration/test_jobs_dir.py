@@ -1,0 +1,265 @@
+"""The folder jobs.d as a service: over a real store and real files, which look as if they were written long ago."""
+
+import os
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from jobctl.clock import SystemClock
+from jobctl.drafts import Circumstances
+from jobctl_daemon.health import Health
+from jobctl_daemon.jobsdir import Trust, look_into, read_file
+from jobctl_daemon.rows import Caller, JobFilter
+from jobctl_daemon.services.jobfiles import JobFiles
+from jobctl_daemon.store.sqlite import SqliteStore
+
+ME = Caller(uid=os.getuid(), name="me")
+CLOCK = SystemClock()
+
+
+class Folder:
+    """jobs.d, and the service that reads it."""
+
+    def __init__(self, base: Path, store: SqliteStore) -> None:
+        self.path = base / "jobs.d"
+        self.path.mkdir(exist_ok=True)
+        self.store = store
+        self.changes = 0
+        self.anew()
+
+    def anew(self) -> None:
+        """Another daemon."""
+        self.health = Health(CLOCK)
+        self.service = JobFiles(self.store, CLOCK, self.health, str(self.path), ME, self._here, self._changed)
+
+    def _here(self) -> Circumstances:
+        return Circumstances(CLOCK.now_ms(), "UTC", "me", ME.uid, False, "/usr/bin:/bin")
+
+    def _changed(self) -> None:
+        self.changes += 1
+
+    def write(self, name: str, text: str, age_s: int = 60) -> Path:
+        path = self.path / name
+        path.write_text(text)
+        then = CLOCK.now_ms() / 1000 - age_s
+        os.utime(path, (then, then))
+        return path
+
+    async def jobs(self) -> dict[str, str | None]:
+        """Name → note."""
+        found, _ = await self.store.jobs(ME, JobFilter())
+        return {job.name: job.note for job in found}
+
+    def problems(self, path: Path) -> list[str]:
+        return [problem.reason for problem in self.health.tables[str(path)].problems]
+
+
+@pytest.fixture
+async def folder(tmp_path: Path) -> AsyncIterator[Folder]:
+    store = SqliteStore(tmp_path / "jobctl.db")
+    await store.open()
+    await store.take_epoch("node", CLOCK.now_ms())
+    try:
+        yield Folder(tmp_path, store)
+    finally:
+        await store.close()
+
+
+def job(name: str, note: str = "x") -> str:
+    return f'[job.{name}]\nshell = "true"\ncron = "@daily"\nnote = "{note}"\n'
+
+
+async def test_a_look_takes_over_what_is_whole_and_is_quiet_then(folder: Folder) -> None:
+    path = folder.write("a.toml", job("a") + job("b"))
+    folder.write(".hidden.toml", job("hidden"))
+    folder.write("b.toml~", job("backup"))
+    folder.write("readme.txt", "no job")
+    (folder.path / "d.toml").mkdir()
+    done = await folder.service.run_once()
+    assert (done.next_ms, folder.changes) == (None, 1)
+    assert await folder.jobs() == {"a": "x", "b": "x"}
+    state = folder.health.tables[str(path)]
+    assert (state.kind, state.jobs, state.owner_uid, state.problems) == ("jobs", 2, ME.uid, ())
+    assert (await folder.service.run_once()).next_ms is None
+    assert folder.changes == 1
+
+
+async def test_what_was_just_written_is_waited_for(folder: Folder) -> None:
+    folder.write("a.toml", job("a"), age_s=0)
+    done = await folder.service.run_once()
+    assert done.next_ms is not None
+    assert await folder.jobs() == {}
+    await folder.service.load_now()
+    assert await folder.jobs() == {"a": "x"}
+
+
+@pytest.mark.case("F112")
+@pytest.mark.parametrize("broken", ['[job.a]\nshell = "tr', "[job.b\n", "\xff", "[job.a]\nshel = 'x'\n"])
+async def test_a_broken_file_keeps_its_jobs_also_over_a_start(folder: Folder, broken: str) -> None:
+    path = folder.write("a.toml", job("a") + job("b"))
+    await folder.service.run_once()
+    path.write_bytes(broken.encode("latin-1"))
+    os.utime(path, (1, 1))
+    for _ in range(2):
+        await folder.service.run_once()
+        assert await folder.jobs() == {"a": "x", "b": "x"}
+        assert folder.problems(path)[0].endswith("; its jobs stay as they are")
+        assert folder.health.tables[str(path)].jobs == 2
+        folder.anew()
+    await folder.service.begin()
+    (told,) = [one for one in await folder.service.load_now() if one.path == str(path)]
+    assert (told.declared, told.jobs, len(told.problems)) == (None, 2, len(folder.problems(path)))
+
+
+@pytest.mark.case("F112")
+async def test_an_empty_file_has_no_jobs_and_a_removed_one_takes_its_jobs_along(folder: Folder) -> None:
+    first, second = folder.write("a.toml", job("a")), folder.write("b.toml", job("b"))
+    await folder.service.run_once()
+    folder.write("a.toml", "")
+    await folder.service.run_once()
+    assert await folder.jobs() == {"b": "x"}
+    first.unlink()
+    second.unlink()
+    done = await folder.service.run_once()
+    assert done.next_ms is not None  # it may come back
+    assert await folder.jobs() == {"b": "x"}
+    found = {one.path: one.prepared for one in await folder.service.foresee()}[str(second)]
+    assert found is not None
+    assert (found.wanted, [job.spec.name for job in found.existing]) == ((), ["b"])
+    gone = await folder.service.load_now()
+    assert [(one.path, one.declared.removed) for one in gone if one.declared] == [(str(second), ("b",))]
+    assert await folder.jobs() == {}
+    assert folder.health.tables == {}
+
+
+@pytest.mark.case("F112")
+async def test_a_folder_that_is_gone_or_another_one_is_believed_only_when_it_is_said(folder: Folder) -> None:
+    path = folder.write("a.toml", job("a"))
+    await folder.service.run_once()
+    folder.path.rename(folder.path.with_name("aside"))
+    for _ in range(2):
+        assert (await folder.service.run_once()).next_ms is None
+        assert await folder.jobs() == {"a": "x"}
+        assert "it is not there" in folder.problems(path)[0]
+        folder.anew()
+    folder.path.mkdir()
+    await folder.service.run_once()
+    assert "another folder than before" in folder.problems(path)[0]
+    assert await folder.jobs() == {"a": "x"}
+    shutil.rmtree(folder.path)
+    folder.path.with_name("aside").rename(folder.path)
+    await folder.service.run_once()
+    assert folder.problems(path) == []
+    shutil.rmtree(folder.path)
+    folder.path.mkdir()
+    await folder.service.load_now()
+    assert await folder.jobs() == {}
+
+
+async def test_what_one_file_lets_go_another_takes_in_the_same_look(folder: Folder) -> None:
+    folder.write("a.toml", job("a") + job("web"))
+    await folder.service.run_once()
+    folder.write("0.toml", job("web", "moved"))
+    folder.write("a.toml", job("a"))
+    await folder.service.run_once()
+    await folder.service.run_once()
+    assert await folder.jobs() == {"a": "x", "web": "moved"}
+    assert not any(state.problems for state in folder.health.tables.values())
+
+
+async def test_of_very_many_mistakes_some_are_told(folder: Folder) -> None:
+    path = folder.write("a.toml", "x\n" * 5000)
+    await folder.service.run_once()
+    told = folder.problems(path)
+    assert len(told) == 101
+    assert told[-1] == f"4,900 more mistakes: jobctl validate {path} shows them; its jobs stay as they are"
+
+
+async def test_a_file_that_is_renamed_keeps_its_jobs(folder: Folder) -> None:
+    folder.write("a.toml", job("a") + job("b") + job("c"))
+    await folder.service.run_once()
+    before = {one.name: one.id for one in (await folder.store.jobs(ME, JobFilter()))[0]}
+    (folder.path / "a.toml").unlink()
+    second = folder.write("z.toml", job("a") + job("b", "new"))
+    await folder.service.load_now()
+    after = {one.name: (one.id, one.declared) for one in (await folder.store.jobs(ME, JobFilter()))[0]}
+    assert after == {name: (before[name], str(second)) for name in ("a", "b")}
+    assert await folder.jobs() == {"a": "x", "b": "new"}
+    # What was made by hand, or is another file's, stays whose it is.
+    folder.write("0.toml", job("a"))
+    await folder.service.load_now()
+    assert "z.toml declares it" in folder.problems(folder.path / "0.toml")[0]
+
+
+async def test_who_may_write_there_may_run_commands_so_others_are_refused(tmp_path: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("files of others are made by root alone")
+    path = tmp_path / "a.toml"
+    path.write_text("")
+    root, ana = Trust(0), Trust(54_321)
+    for owner, mode, of_root, of_ana in (
+        (0, 0o644, True, True),
+        (0, 0o664, False, True),
+        (0, 0o646, False, False),
+        (54_321, 0o600, False, True),
+        (54_321, 0o666, False, False),
+        (54_322, 0o600, False, False),
+    ):
+        path.chmod(mode)
+        os.chown(path, owner, 0)
+        assert [read_file(str(path), who).data is not None for who in (root, ana)] == [of_root, of_ana]
+        assert [bool(read_file(str(path), who).refused) for who in (root, ana)] == [not of_root, not of_ana]
+        tmp_path.chmod(mode | 0o111)
+        os.chown(tmp_path, owner, 0)
+        assert [look_into(str(tmp_path), who).identity is not None for who in (root, ana)] == [of_root, of_ana]
+    os.chown(tmp_path, 0, 0)
+    tmp_path.chmod(0o755)
+
+
+async def test_links_are_followed_to_what_is_trusted_and_no_further(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "real.toml").write_text("x = 1\n")
+    link = tmp_path / "a.toml"
+    link.symlink_to(theirs / "real.toml")
+    trust = Trust(os.getuid())
+    assert read_file(str(link), trust).data == b"x = 1\n"
+    theirs.chmod(0o777)
+    assert "the folder that the link leads to" in str(read_file(str(link), trust).refused)
+    link.unlink()
+    link.symlink_to("/dev/zero")
+    assert "no regular file" in str(read_file(str(link), trust).refused)
+    link.unlink()
+    link.symlink_to("/nowhere/at/all")
+    assert "cannot be read: No such file" in str(read_file(str(link), trust).refused)
+    link.unlink()
+    os.mkfifo(link)
+    assert "no regular file" in str(read_file(str(link), trust).refused)
+
+
+async def test_a_name_that_is_not_utf_8_is_told_and_stops_nobody(folder: Folder) -> None:
+    folder.write("a.toml", job("a"))
+    bad = os.fsencode(folder.path) + b"/n\xff.toml"
+    with open(bad, "w", encoding="utf-8") as file:
+        file.write(job("bad"))
+    await folder.service.begin()
+    assert await folder.jobs() == {"a": "x"}
+    assert folder.health.warnings["jobs.d"].startswith(f"{folder.path}/n\\xff.toml: no file whose name is not UTF-8")
+    os.rename(bad, folder.path / "b.toml")
+    os.utime(folder.path / "b.toml", (1, 1))
+    await folder.service.run_once()
+    assert (await folder.jobs(), folder.health.warnings) == ({"a": "x", "bad": "x"}, {})
+
+
+async def test_an_error_of_ours_is_no_reason_not_to_start_and_the_file_is_read_again(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.write("a.toml", job("a"))
+    with monkeypatch.context() as patch:
+        patch.setattr(folder.store, "declare", None)
+        await folder.service.begin()
+    assert folder.service.wake.is_set()
+    await folder.service.run_once()
+    assert await folder.jobs() == {"a": "x"}
