@@ -189,7 +189,7 @@ def beside(rig: Rig, seconds: float, left: Left | None) -> dict[str, Any]:
 
 
 def _lag(run: dict[str, Any]) -> float:
-    from jobctl.cli.times import milliseconds
+    from jobctl.reading.times import milliseconds
 
     return milliseconds(run["started_at"]) - milliseconds(run["due_at"])
 

@@ -95,6 +95,8 @@ class Rig:
     def close(self) -> None:
         runners = []
         with contextlib.suppress(OSError, http.client.HTTPException):
+            for run in self.request("GET", "/v1/runs?state=running&limit=500")[1]["items"]:
+                self.request("POST", f"/v1/runs/{run['id']}/kill")  # a runner ends with its last command only
             runners = [runner["pid"] for runner in self.status()["runners"]]
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
@@ -102,7 +104,8 @@ class Rig:
         for pid in runners:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
-            while pathlib.Path(f"/proc/{pid}").exists():
+            end = time.monotonic() + 10
+            while pathlib.Path(f"/proc/{pid}").exists() and time.monotonic() < end:
                 time.sleep(0.02)
         shutil.rmtree(self.home, ignore_errors=True)
 
