@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import pytest
 
-# One that was started in the background ignores SIGINT, and so would everything that the tests start.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# One that was started in the background ignores these (POSIX, 2.9.3.1), and so would everything that the tests start.
+for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, usual)
 
 _HERE: Final = Path(__file__).parent
 #: Folders whose files take longest, and so are begun first: with several processes none is left to end alone.

@@ -196,6 +196,7 @@ class Shell:
         yield r"jobctl add (backup|report|poll|pull) ", self._no_jobs
         yield r"jobctl (cancel|kill|rm backup --runs)", self._running
         yield r"jobctl (dlq (show|replay|discard)|retry)", self._dead
+        yield r"jobctl status --check --new", self._dead
         yield r"jobctl resume sync", lambda: client.pause_job("sync")
         yield r"jobctl queue resume", lambda: client.pause_queue("mail")
         yield r"jobctl daemon resume", client.pause_daemon

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from jobctl.client.transport import Request, UnixTransport
 from kit.accounts import needs_root
-from kit.daemon import RealDaemon
+from kit.daemon import PATIENCE_S, RealDaemon
 
 pytestmark = [needs_root, pytest.mark.long]
 
@@ -55,7 +56,8 @@ class Here:
 
     def problem(self, path: str, words: str) -> dict[str, Any]:
         """The first thing that is wrong with a file, once it is this: that is told a moment after the jobs are so."""
-        for _ in range(500):
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
             found = self.tables().get(path, {"problems": ()})["problems"]
             if found and words in found[0]["reason"]:
                 told: dict[str, Any] = found[0]

@@ -7,8 +7,9 @@ import fcntl
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -43,16 +44,26 @@ def client(runner: Runner) -> Client:
 
 
 @contextlib.contextmanager
-def leased(path: Path) -> Iterator[None]:
-    """Every open of the file hangs meanwhile (fcntl(2): as long as /proc/sys/fs/lease-break-time says, mostly 45 s)."""
+def leased(path: Path) -> Iterator[Callable[[], None]]:
+    """Every open of the file hangs meanwhile (fcntl(2): as long as /proc/sys/fs/lease-break-time says, mostly 45 s).
+
+    What is given returns when one does: before that a child may still end by itself when its runner goes.
+    """
     mine = signal.signal(signal.SIGIO, signal.SIG_IGN)
     with path.open("r+b") as file:
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
         try:
-            yield
+            yield lambda: _broken(file)
         finally:
             fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
             signal.signal(signal.SIGIO, mine)
+
+
+def _broken(file: BinaryIO) -> None:
+    """fcntl(2): while somebody waits for the lease to go, what is told is the kind that he would leave to us."""
+    deadline = time.monotonic() + 10
+    while fcntl.fcntl(file, fcntl.F_GETLEASE) == fcntl.F_WRLCK:
+        assert time.monotonic() < deadline, "nobody comes to the file"
 
 
 @pytest.fixture
@@ -67,13 +78,6 @@ def begin(runner: Runner, client: Client, argv: list[str], **values: object) -> 
     order = runner.order(argv, **values)
     client.say("start", **order)
     return order["id"], client.wait("starting", order["id"])["pid"]
-
-
-def hangs(pid: int) -> None:
-    """Returns when the child waits for the lease: before that it may still end by itself when its runner goes."""
-    deadline = time.monotonic() + 10
-    while "lease" not in (where := Path(f"/proc/{pid}/wchan").read_text()) and where != "0":  # 0: it is not told here
-        assert time.monotonic() < deadline, "it does not come to the file"
 
 
 def test_one_that_does_not_come_to_its_exec_is_ended_and_told(runner: Runner, client: Client, variables: Path) -> None:
@@ -116,9 +120,9 @@ def test_one_that_somebody_kills_on_its_way_failed_for_good(runner: Runner, clie
 
 
 def test_its_record_names_the_process_before_it_does_anything(runner: Runner, client: Client, variables: Path) -> None:
-    with leased(variables):
+    with leased(variables) as somebody_waits:
         attempt, pid = begin(runner, client, ["/bin/sh", "-c", "echo $$ $A"], env_file=str(variables))
-        hangs(pid)
+        somebody_waits()
         assert {f"{attempt}.intent", f"{attempt}.pid"} <= runner.records
         runner.kill()
         again = runner.start()
@@ -130,9 +134,9 @@ def test_its_record_names_the_process_before_it_does_anything(runner: Runner, cl
 
 
 def test_an_unborn_orphan_that_goes_on_hanging_is_ended(runner: Runner, client: Client, variables: Path) -> None:
-    with leased(variables):
+    with leased(variables) as somebody_waits:
         attempt, pid = begin(runner, client, ["/bin/echo", "ran"], env_file=str(variables))
-        hangs(pid)
+        somebody_waits()
         runner.kill()
         again = runner.start()
         ended = again.wait("ended", attempt)

@@ -2,46 +2,46 @@
 
     python hands.py COMMAND ARG…        ends with 0 when the command showed something and let itself be left
 
-What is followed with -f is left after the first that it prints, which is printed here too: it is for whoever reads on.
-What paints is left when it is still.
+What is followed with -f is printed here too, for whoever reads on. All are left when nothing more comes; that
+something is waited for is nothing yet.
 """
 
+import fcntl
 import os
 import pty
+import re
 import select
 import signal
-import subprocess
 import sys
+import termios
+import time
 
 PATIENCE_S = 20
 #: So long nothing more comes when all has been painted.
 QUIET_S = 0.5
 LEFT = (0, 130)
+WAITS = re.compile(rb"waiting for [^()]* \(ctrl-c to stop\)")
 
 
 def main(command: list[str]) -> int:
-    return _followed(command) if "-f" in command else _painted(command, b"q" if "ui" in command else b"\x03")
-
-
-def _followed(command: list[str]) -> int:
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        shown = _read(process.stdout.fileno(), PATIENCE_S)
-        os.write(1, shown)
-        process.send_signal(signal.SIGINT)
-        code = process.wait(PATIENCE_S)
-    return 0 if shown and code in LEFT else 1
-
-
-def _painted(command: list[str], key: bytes) -> int:
+    followed = "-f" in command
     pid, terminal = pty.fork()
     if pid == 0:
-        os.environ["TERM"] = "xterm-256color"
+        if not followed:
+            os.environ["TERM"] = "xterm-256color"
         os.execvp(command[0], command)
-    shown = b""
-    while piece := _read(terminal, QUIET_S if shown else PATIENCE_S):
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, fcntl.ioctl(0, termios.TIOCGWINSZ, bytes(8)))
+    shown, until = b"", time.monotonic() + PATIENCE_S
+    while time.monotonic() < until and (
+        piece := _read(terminal, QUIET_S if WAITS.sub(b"", shown).strip() else PATIENCE_S)
+    ):
         shown += piece
-    os.write(terminal, key)
+        if followed:
+            os.write(1, piece.replace(b"\r\n", b"\n"))
+    if "ui" in command:
+        os.write(terminal, b"q")
+    else:
+        os.kill(pid, signal.SIGINT)
     while _read(terminal, PATIENCE_S):
         pass
     handle = os.pidfd_open(pid)

@@ -194,6 +194,7 @@ _MASKS: Final = tuple(
     (re.compile(pattern), put)
     for pattern, put in (
         (r"\s+", " "),
+        (r"waiting for the next run, [^()]* \(ctrl-c to stop\) ?", ""),
         (r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z", "TIME"),
         (rf"\b{_DATE}\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?: [A-Z]{{3,4}}\b)?", "TIME"),
         (r"\b(?:Africa|America|Asia|Atlantic|Australia|Etc|Europe|Pacific)/\w+|\bUTC\b", "ZONE"),

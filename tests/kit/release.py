@@ -106,8 +106,11 @@ def _run(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def _once(place: Path, made: Callable[[], None]) -> None:
-    """Make it unless some process has; whoever comes meanwhile waits. A skip or a failure is met again by the next."""
-    with place.with_suffix(".lock").open("w") as lock:
+    """Make it unless some process has; whoever comes meanwhile waits. A skip or a failure is met again by the next.
+
+    One at a time of all of them: apt-get, which brings what a build needs, does not wait for another one.
+    """
+    with place.with_name("making.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not place.with_suffix(".made").exists():
             made()

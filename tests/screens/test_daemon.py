@@ -133,9 +133,14 @@ def showing(daemon: RealDaemon, size: tuple[int, int] = (120, 40)) -> Any:
 
 
 async def to_the_queue(ui: Shown, name: str) -> None:
-    await ui.shows(f" {name} ")
+    """Once the queues have come: a service may have the same name, and is there before them."""
+
+    def there() -> list[str]:
+        return [line for line in ui.lines() if f" {name} " in line[:16] and " running, " in line]
+
+    await ui.until(there, f"the queue {name} is not shown")
     for _ in range(40):
-        if any(line.startswith("▌") and f" {name} " in line[:16] for line in ui.lines()):
+        if any(line.startswith("▌") for line in there()):
             return
         await ui.press("j")
     raise AssertionError(f"the cursor does not come to it:\n{ui.text()}")
