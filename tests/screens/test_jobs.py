@@ -1,6 +1,7 @@
 """The tab of jobs: trouble first, what is said of each, and that keys act on the job that is highlighted."""
 
 import random
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from urllib.parse import parse_qs
 import pytest
 from textual import events
 
+from jobctl.client.sync import Client
 from jobctl.client.transport import Request, Response
 from jobctl_tui.live.changes import Changes
 from jobctl_tui.live.views import View, Views
@@ -240,6 +242,21 @@ async def test_a_job_that_is_gone_is_said_to_be_and_no_key_acts_on_what_took_its
         assert not [request for request in tonight.asked if request.path.endswith("/pause")]
         await ui.press("j")
         await ui.until(lambda: highlighted(ui) == "report-daily")
+
+
+async def test_what_is_typed_before_the_daemon_has_said_its_first_word_is_done(tonight: Scripted) -> None:
+    word = threading.Event()
+
+    def way(request: Request) -> Response:
+        if request.path.partition("?")[0] in ("/v1/status", "/v1/events"):
+            assert word.wait(60)
+        return tonight(request)
+
+    async with screens(Client(way), clock=tonight.clock) as ui:
+        await ui.shows("reindex-all")
+        await ui.press("p")
+        await ui.until(lambda: [request for request in tonight.asked if request.path.endswith("/pause")])
+        word.set()
 
 
 async def test_the_order_is_held_while_something_is_marked(tonight: Scripted) -> None:

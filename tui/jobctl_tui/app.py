@@ -245,7 +245,7 @@ class Screens(DownActs, App[None], inherit_bindings=False):
         """Why nothing can be changed just now."""
         if self.read_only:
             return Unavailable("these screens only read", "leave --read-only and read_only of ui.toml out")
-        if not self.feed.link.reached:
+        if self.feed.link.away:
             return Unavailable("the daemon does not answer", "what changes jobs is off until it does")
         return None
 

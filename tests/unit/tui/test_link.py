@@ -3,7 +3,7 @@
 import pytest
 
 from jobctl.errors import Conflict, Forbidden, Unavailable, Unreachable, VersionMismatch
-from jobctl_tui.live.link import LAST_RETRY_MS, Link, heartbeat, is_refusal, retry_after_ms
+from jobctl_tui.live.link import LAST_RETRY_MS, Link, State, heartbeat, is_refusal, retry_after_ms
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,17 @@ def test_why_it_is_not_live_is_what_the_system_said() -> None:
     assert Link("live", 0).why == ""
 
 
-def test_what_changes_jobs_may_be_asked_of_a_slow_daemon_too() -> None:
-    assert [Link(state, 0).reached for state in ("connecting", "live", "slow", "down", "refused")] == [
-        False, True, True, False, False,
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("state", "reached", "away"),
+    [
+        ("connecting", False, False),
+        ("live", True, False),
+        ("slow", True, False),
+        ("down", False, True),
+        ("refused", False, True),
+    ],
+)
+def test_what_changes_jobs_may_be_asked_of_a_slow_daemon_and_of_one_not_heard_yet(
+    state: State, reached: bool, away: bool
+) -> None:
+    assert (Link(state, 0).reached, Link(state, 0).away) == (reached, away)

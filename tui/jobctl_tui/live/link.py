@@ -34,8 +34,14 @@ class Link(NamedTuple):
 
     @property
     def reached(self) -> bool:
-        """Whether what changes jobs can be asked for: a slow daemon may still do it."""
+        """Whether it was heard, and not long ago."""
         return self.state in {"live", "slow"}
+
+    @property
+    def away(self) -> bool:
+        """Whether what changes jobs would be asked for in vain. A slow daemon may still do it, and so may one that has
+        not said its first word yet."""
+        return self.state in {"down", "refused"}
 
     @property
     def why(self) -> str:
