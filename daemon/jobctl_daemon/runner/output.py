@@ -54,6 +54,11 @@ class Output:
         found = self._stat()
         return found.st_size if found else 0
 
+    def goes_to(self, descriptor: int) -> None:
+        """Know the file from before the command can take it away."""
+        found = os.fstat(descriptor)
+        self._file = found.st_dev, found.st_ino
+
     def recall(self) -> None:
         """Find the hole a dead runner left, and how far it has noted times."""
         self._times.recall()

@@ -23,6 +23,7 @@ from .limits import SOFT_NOFILE
 from .loop import Loop
 from .niceness import can_go_back, lent
 from .order import Order
+from .output import Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 _LOG_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
 
 
-def spawn(order: Order) -> tuple[int, list[str]]:
+def spawn(order: Order, output: Output) -> tuple[int, list[str]]:
     """Start the command; return its pid and remarks on what could not be set. Raises SpawnError."""
-    with _opened(order) as (stdin, log), lent(order.nice):
+    with _opened(order, output) as (stdin, log), lent(order.nice):
         try:
             return _started(order, order.cwd, stdin, log, [])
         except _NoDirectory as error:
@@ -43,9 +44,9 @@ def spawn(order: Order) -> tuple[int, list[str]]:
         return _started(order, order.cwd_else, stdin, log, [remark])
 
 
-def beget(order: Order, loop: Loop) -> Birth:
+def beget(order: Order, output: Output, loop: Loop) -> Birth:
     """Fork a child that becomes the command after its go(). Raises SpawnError."""
-    with _opened(order) as (stdin, log):
+    with _opened(order, output) as (stdin, log):
         return Birth(loop, order, stdin, log)
 
 
@@ -88,11 +89,12 @@ def _popen(order: Order, cwd: bytes, stdin: int, log: int) -> int:
 
 
 @contextlib.contextmanager
-def _opened(order: Order) -> Iterator[tuple[int, int]]:
+def _opened(order: Order, output: Output) -> Iterator[tuple[int, int]]:
     """Have the command's input and log open: what is the runner's own to open. Raises SpawnError."""
     opened = []
     try:
         opened.append(_open_log(order))
+        output.goes_to(opened[0])
         if order.stdin_bytes is not None:
             opened.append(_in_memory(order.stdin_bytes))
         elif order.stdin_own is not None:

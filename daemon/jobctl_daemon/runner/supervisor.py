@@ -163,7 +163,7 @@ class Supervisor:
 
     def _beget(self, attempt: Attempt, order: Order, intent: bytes) -> None:
         """Start by way of a child that goes its own way to its exec, while everybody else is served."""
-        birth = attempt.birth = beget(order, self._loop)
+        birth = attempt.birth = beget(order, attempt.output, self._loop)
         attempt.pid, attempt.pid_start = birth.pid, start_time(birth.pid)
         if attempt.cgroup is not None and not cgroup.enter(attempt.cgroup, birth.pid):
             self._release(attempt, empty=False)
@@ -213,14 +213,14 @@ class Supervisor:
     def _spawn_inside(self, attempt: Attempt, order: Order) -> tuple[int, list[str]]:
         """Start the command in its control group, from its very first instruction on."""
         if attempt.cgroup is None or self._cgroups is None:
-            return spawn(order)
+            return spawn(order, attempt.output)
         if self._cgroups.counts_oom:
             attempt.group_oom = in_group(attempt.cgroup)
         if not self._cgroups.step_into(attempt.cgroup):
             self._release(attempt, empty=False)
-            return spawn(order)
+            return spawn(order, attempt.output)
         try:
-            return spawn(order)
+            return spawn(order, attempt.output)
         finally:
             if not self._cgroups.step_out():
                 self.complain(f"{attempt.id}: the runner cannot leave {attempt.cgroup}: its tree goes by the marker")

@@ -122,3 +122,18 @@ def test_a_file_that_its_command_has_made_huge_is_not_copied_at_its_end(tmp_path
     assert path.stat().st_size == 3 * cap + 5
     assert path.stat().st_blocks * 512 < 1 << 20
     assert os.listdir(tmp_path) == ["log"]
+
+
+@pytest.mark.parametrize("put", [None, b"mine\n"])
+def test_a_file_that_was_taken_away_before_the_first_look_is_known_to_be_gone(
+    tmp_path: Path, put: bytes | None
+) -> None:
+    path = tmp_path / "log"
+    output = Output(os.fsencode(path), CAP)
+    with path.open("wb") as file:  # of the command, which still has it
+        output.goes_to(file.fileno())
+        path.unlink()
+        if put is not None:
+            path.write_bytes(put)
+        assert output.finish(alone=True) == len(put or b"")
+    assert output.removed
