@@ -14,7 +14,7 @@ for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQU
 
 _HERE: Final = Path(__file__).parent
 #: Folders whose files take longest, and so are begun first: with several processes none is left to end alone.
-_LONGEST: Final = ("packaging", "faults", "acceptance", "simulation", "properties", "cases", "integration")
+_LONGEST: Final = ("packaging", "faults", "acceptance", "screens", "simulation", "properties", "cases", "integration")
 #: How a file says that some of its tests take long: the mark, or what in tests/kit/screens.py bears it.
 _SAYS_LONG: Final = re.compile(rb"\b(mark\.long|VIEWS|SHAPES)\b")
 
