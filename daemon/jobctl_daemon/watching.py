@@ -28,8 +28,9 @@ _AGAIN: Final = 15
 #: What comes within a step of each other is one change; the longest burst that is waited for.
 _STEP_MS: Final = 200
 _BURST_MS: Final = 1_000
-#: After so long without a failure the kernel tells.
-_SETTLED_S: Final = 0.5
+#: After the first of these without a failure the kernel is taken to tell. A busy machine may take longer to come to
+#: that, and nobody says when it has, so there is a look after each of them.
+_SETTLED_S: Final = (0.5, 1.0, 2.0, 3.5)
 
 
 class Notifier(Protocol):
@@ -156,7 +157,8 @@ class Watch:
         except RuntimeError as error:
             self._failed(stop, f"no thread can be had ({error})")
         else:
-            loop.call_later(_SETTLED_S, self._listens, stop)
+            for after_s in _SETTLED_S:
+                loop.call_later(after_s, self._listens, stop)
 
     def _listen(self, loop: asyncio.AbstractEventLoop, folders: list[str], stop: threading.Event) -> None:
         """In a thread of its own."""

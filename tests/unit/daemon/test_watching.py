@@ -134,6 +134,14 @@ async def test_changes_are_found_though_no_event_ever_comes(tmp_path: Path) -> N
 
 
 @pytest.mark.case("F111")
+async def test_a_change_is_seen_soon_though_the_kernel_has_not_begun_to_tell(tmp_path: Path) -> None:
+    folder = tmp_path / "cron.d"
+    folder.mkdir()
+    async with watching([folder], notifier=silent) as seen:
+        (folder / "a").write_text("typed at once")
+        assert await seen.until(lambda: seen.wakes > 1)
+
+
 async def test_where_events_cannot_be_had_it_says_so_and_looks(tmp_path: Path) -> None:
     made = Watched(exhausted)
     made.watch.aim([str(tmp_path)])
