@@ -1,4 +1,4 @@
-"""Histories from seeds: one of the files over which the fixed budget is spread."""
+"""A few histories from seeds; `tests/simulate` plays as many as it is asked for."""
 
 from collections.abc import Callable
 
@@ -8,6 +8,5 @@ from simulation.budget import play
 
 
 @pytest.mark.timeout(1200)
-@pytest.mark.long
 def test_what_always_holds_holds_in_every_history(record_property: Callable[[str, object], None]) -> None:
-    play(record_property, start=0, seeds=25)
+    play(record_property, start=100_000, seeds=4)
