@@ -5,6 +5,7 @@ import shutil
 import socket
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from kit import releases
 from kit.host import IS_ROOT, Host, a_host
+from kit.release import wait_until
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
 
@@ -318,6 +320,34 @@ def test_a_change_that_ends_half_way_is_undone_and_loses_no_version(host: Host) 
     assert host.installed("--back").returncode == 0
     assert links(host) == ("99.0.0", "99.1.0")
     assert names(host) == {"99.0.0", "99.1.0"}
+
+
+#: The same, which waits there.
+HELD = "touch {held}; until [ -e {gate} ]; do sleep 0.05; done; exec /usr/bin/install \"$@\""
+
+
+def test_while_one_is_at_work_another_changes_nothing(host: Host) -> None:
+    assert host.take(releases.kept("99.0.0"), "--quiet", "--no-first-job").returncode == 0
+    held, gate = host.folder / "held", host.folder / "gate"
+    host.stand_in("install", AT_THE_SWITCH.format(does=HELD.format(held=held, gate=gate)))
+    with ThreadPoolExecutor() as side:
+        first = side.submit(host.take, releases.kept("99.1.0"), "--quiet", "--no-first-job")
+        try:
+            wait_until(held.exists)
+            before = everything(base(host))
+            for other in (
+                host.take(releases.kept("99.2.0"), "--quiet"),
+                host.installed("--back"),
+                host.installed("--uninstall"),
+            ):
+                assert (other.returncode, "another install.sh is at work here" in other.stderr) == (1, True), other
+            assert everything(base(host)) == before
+        finally:
+            gate.touch()
+        done = first.result()
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert links(host) == ("99.1.0", "99.0.0")
+    assert host.jobctl("version").stdout.split()[-1] == "99.1.0"
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="only root installs for the whole host")

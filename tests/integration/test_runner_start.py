@@ -161,7 +161,7 @@ def test_variables_from_a_file(runner: Runner, client: Client, tmp_path: Path) -
         b"C": b"\xff",
         b"D": b"",
         b"HOME": b"/elsewhere",
-        b"JOBCTL_FENCE": b"1",
+        b"JOBCTL_FENCE": b"%d" % runner.fence,
     }
     for name, content, errno, detail in (
         ("missing", None, "ENOENT", "environment file"),

@@ -133,7 +133,6 @@ async def test_changes_are_found_though_no_event_ever_comes(tmp_path: Path) -> N
         assert not await seen.until(lambda: seen.wakes > before, 0.6)
 
 
-@pytest.mark.case("F111")
 async def test_a_change_is_seen_soon_though_the_kernel_has_not_begun_to_tell(tmp_path: Path) -> None:
     folder = tmp_path / "cron.d"
     folder.mkdir()
@@ -142,6 +141,7 @@ async def test_a_change_is_seen_soon_though_the_kernel_has_not_begun_to_tell(tmp
         assert await seen.until(lambda: seen.wakes > 1)
 
 
+@pytest.mark.case("F111")
 async def test_where_events_cannot_be_had_it_says_so_and_looks(tmp_path: Path) -> None:
     made = Watched(exhausted)
     made.watch.aim([str(tmp_path)])

@@ -87,6 +87,8 @@ class Runner:
         self.environment = {"PATH": "/usr/bin:/bin"} | ({} if cgroups else {"JOBCTL_NO_CGROUP": "1"})
         self.logs = state / "logs"
         self.logs.mkdir(exist_ok=True)
+        #: As real ones are: where a record cannot be read, a command is known by this and the run's number alone.
+        self.fence = time.time_ns() // 1_000_000 * 1_000 + os.getpid() % 1_000
         self.numbers = itertools.count(1)
         self.clients: list[Client] = []
         self.pid = 0
@@ -123,7 +125,7 @@ class Runner:
 
     def order(self, argv: list[str], **values: Any) -> dict[str, Any]:
         run_id = values.pop("run_id", None) or next(self.numbers)
-        fence = values.pop("fence", 1)
+        fence = values.pop("fence", self.fence)
         attempt_id = f"{run_id}-{fence}"
         return {
             "id": attempt_id,
