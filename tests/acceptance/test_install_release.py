@@ -323,7 +323,7 @@ def test_a_change_that_ends_half_way_is_undone_and_loses_no_version(host: Host) 
 
 
 #: The same, which waits there.
-HELD = "touch {held}; until [ -e {gate} ]; do sleep 0.05; done; exec /usr/bin/install \"$@\""
+HELD = 'touch {held}; until [ -e {gate} ]; do sleep 0.05; done; exec /usr/bin/install "$@"'
 
 
 def test_while_one_is_at_work_another_changes_nothing(host: Host) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import select
 import signal
 import subprocess
@@ -193,6 +194,33 @@ def test_a_child_without_any_mark_is_found_by_its_parent_and_not_forgotten_when_
         client.say("kill", id=attempt_id, mode=mode, grace_ms=300)
         client.wait("ended", attempt_id)
         assert ended(handle)
+
+
+def test_a_child_without_any_mark_is_found_also_when_a_look_takes_several_steps() -> None:
+    def slowly(environment: bytes) -> bool:
+        if b"\0SLOW=1\0" in environment:  # the step is over with it
+            select.select([], [], [], 0.2)
+        return False
+
+    with contextlib.ExitStack() as stack:
+        escapes = "env -i SLOW=1 setsid sleep 1000 & env -i setsid sleep 1000 &"
+        argv = ["/bin/sh", "-c", f"{escapes} {escapes} echo up; wait"]
+        command = stack.enter_context(subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True))
+        stack.callback(command.kill)
+        assert command.stdout is not None
+        assert command.stdout.readline() == b"up\n"
+        children = Path(f"/proc/{command.pid}/task/{command.pid}/children").read_text().split()
+        for child in children:  # not a member of its session any more
+            while Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[3] != child:
+                pass
+        handles = [stack.enter_context(pidfd(int(child))) for child in children]
+        tree = Tree(slowly, command.pid, None)
+        while tree.kill() is None:
+            pass
+        left = [child for child, handle in zip(children, handles, strict=True) if not ended(handle, 1)]
+        for child in left:
+            os.kill(int(child), signal.SIGKILL)
+        assert (len(children), left) == (4, [])
 
 
 def test_grace_ends_in_time_however_long_a_look_at_all_processes_takes() -> None:

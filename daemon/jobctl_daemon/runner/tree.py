@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 # How long the runner's other commands may have to wait for one look.
 _SLICE_S = 0.1
+# Without a control group: how long those that are to be killed are held until a look that takes several calls is over.
+_HELD_S = 1.0
 
 
 class Tree:
     """What one attempt started."""
 
-    __slots__ = ("_known", "_search", "_start", "_told", "cgroup", "leader", "matches")
+    __slots__ = ("_held", "_held_since", "_known", "_search", "_start", "_told", "cgroup", "leader", "matches")
 
     def __init__(self, matches: Callable[[bytes], bool], leader: int | None, group: str | None) -> None:
         self.matches = matches
@@ -38,6 +40,8 @@ class Tree:
         self._known: dict[int, int] = {}
         self._search: Search | None = None
         self._told = False
+        self._held: list[Stat] = []
+        self._held_since: float | None = None
 
     def members(self) -> dict[int, int]:
         """Return {pid: start} of what lives; not all when there is more than can be looked at in short time."""
@@ -70,14 +74,27 @@ class Tree:
 
     def kill(self) -> list[int] | None:
         """Kill all; return who was there, or None when the look for more is to be gone on with by another call."""
-        if self.cgroup is None or not cgroup.kill(self.cgroup):
+        certain = self.cgroup is not None and cgroup.kill(self.cgroup)
+        if not certain:
             # They fork no more while it is looked who are children of theirs without another mark.
             self._send_group(signal.SIGSTOP)
         fresh, found = self._look_on()
+        self._held += fresh
+        if found is None and not certain and self._holds():
+            for process in fresh:
+                send(process.pid, process.start, signal.SIGSTOP)
+            return None
         self._send_group(signal.SIGKILL)
-        for process in fresh:
+        for process in self._held:
             send(process.pid, process.start, signal.SIGKILL)
+        self._held = []
         return found
+
+    def _holds(self) -> bool:
+        """Tell whether to wait with the kill: whose parent is dead cannot be known by it any more."""
+        now = boot_s()
+        self._held_since = self._held_since or now
+        return now - self._held_since < _HELD_S
 
     def _begin(self) -> Search:
         return Search(self._leads, self.matches, self.cgroup, self._known)
