@@ -328,7 +328,7 @@ HELD = 'touch {held}; until [ -e {gate} ]; do sleep 0.05; done; exec /usr/bin/in
 
 def test_while_one_is_at_work_another_changes_nothing(host: Host) -> None:
     assert host.take(releases.kept("99.0.0"), "--quiet", "--no-first-job").returncode == 0
-    held, gate = host.folder / "held", host.folder / "gate"
+    held, gate = host.home / "held", host.home / "gate"
     host.stand_in("install", AT_THE_SWITCH.format(does=HELD.format(held=held, gate=gate)))
     with ThreadPoolExecutor() as side:
         first = side.submit(host.take, releases.kept("99.1.0"), "--quiet", "--no-first-job")

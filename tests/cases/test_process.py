@@ -13,6 +13,7 @@ from jobctl.reading.times import milliseconds
 from kit.carriers import Carriers
 from kit.daemon import RealDaemon, kill
 from kit.gate import Gates
+from kit.memory import kills_of_ours_alone
 from kit.terminal import on_a_terminal
 
 MEMORY = Path("/sys/fs/cgroup/memory")
@@ -39,6 +40,7 @@ def test_a_child_that_holds_the_output_open_holds_neither_its_run_nor_the_next_s
 
 
 @pytest.mark.case("F009")
+@kills_of_ours_alone()
 def test_deaths_by_a_signal_are_no_exit_codes_and_each_is_tried_again(daemon: RealDaemon) -> None:
     retry = {"max": 1, "backoff": 0.05}
     itself = daemon.run("kill -9 $$", retry=retry)
@@ -62,6 +64,7 @@ def test_deaths_by_a_signal_are_no_exit_codes_and_each_is_tried_again(daemon: Re
 
 @pytest.mark.case("F009")
 @pytest.mark.skipif(not os.access(MEMORY, os.W_OK) or os.geteuid() != 0, reason="no memory controller to write to")
+@kills_of_ours_alone()
 def test_a_death_for_want_of_memory_is_told_from_a_kill_and_tried_again(daemon: RealDaemon) -> None:
     group = MEMORY / f"jobctl-case-{os.getpid()}"
     group.mkdir()

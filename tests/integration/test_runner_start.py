@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kit.memory import kills_of_ours_alone
 from unit.runner.harness import ENV, Client, Runner
 
 
@@ -35,6 +36,7 @@ def test_exit_code(runner: Runner, client: Client, code: int) -> None:
     assert result["max_rss_kb"] > 0
 
 
+@kills_of_ours_alone()
 def test_death_by_signal_is_not_an_exit_code(runner: Runner, client: Client) -> None:
     result = runner.run(client, ["/bin/sh", "-c", "kill -SEGV $$"])
     assert (result["exit_code"], result["signal"], result["oom"]) == (None, 11, False)
@@ -46,6 +48,7 @@ MEMORY = Path("/sys/fs/cgroup/memory")
 
 
 @pytest.mark.skipif(not os.access(MEMORY, os.W_OK) or os.geteuid() != 0, reason="no memory controller to write to")
+@kills_of_ours_alone()
 def test_a_kill_for_memory_is_told_from_any_other(runner: Runner, client: Client) -> None:
     group = MEMORY / f"jobctl-test-{os.getpid()}"
     group.mkdir()
