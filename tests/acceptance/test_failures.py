@@ -243,7 +243,7 @@ def test_a_host_without_a_free_process_burns_no_attempt(daemon: RealDaemon, full
     user = {"user": "nobody"} if full is without_processes and os.geteuid() == 0 else {}
     name = full.__name__
     daemon.add(name, ["/bin/echo", "at last"], retry={"max": 0}, **user)
-    with full(daemon.runners()):
+    with full(daemon.all_runners()):
         run = daemon.triggered(name)
         waiting = daemon.until(lambda: _refused(daemon, run))
         warnings = daemon.client.status()["warnings"]

@@ -17,6 +17,7 @@ from jobctl.client.sync import Client
 from jobctl.client.transport import Request, UnixTransport
 from jobctl.clock import SystemClock
 from jobctl.errors import JobctlError
+from jobctl_daemon.settings import Settings
 from kit.groups import remove_groups
 
 T = TypeVar("T")
@@ -88,6 +89,13 @@ class RealDaemon:
         """The processes of the runners; whoever was seen here is ended with the daemon."""
         pids = [runner["pid"] for runner in self.client.status()["runners"]]
         self._runners |= set(pids)
+        return pids
+
+    def all_runners(self) -> list[int]:
+        """The same once none is missing: a test before may have killed some, and a new one takes a moment."""
+        deadline = time.monotonic() + PATIENCE_S
+        while len(pids := self.runners()) < Settings().runners:
+            assert time.monotonic() < deadline, self.log()
         return pids
 
     def _until_ready(self, process: "subprocess.Popen[bytes]") -> None:
