@@ -12,6 +12,7 @@ import pytest
 
 from kit.daemon import RealDaemon, real_daemon
 from kit.gate import Gates
+from kit.release import wait_until
 
 
 @pytest.fixture
@@ -191,16 +192,9 @@ def test_hup_reads_the_settings_again_and_a_broken_file_changes_nothing(daemon: 
     config.mkdir(exist_ok=True)
     (config / "jobd.toml").write_text("slots = 3\n")
     daemon.process.send_signal(signal.SIGHUP)
-    for _ in range(1000):
-        if daemon.client.status()["slots"] == 3:
-            break
+    wait_until(lambda: daemon.client.status()["slots"] == 3)
     (config / "jobd.toml").write_text("slots = 'many'\n")
     daemon.process.send_signal(signal.SIGHUP)
-    for _ in range(1000):
-        status = daemon.client.status()
-        if any("slots" in warning for warning in status["warnings"]):
-            break
-
-    assert status["slots"] == 3
-    assert any("slots" in warning for warning in status["warnings"])
+    wait_until(lambda: any("slots" in warning for warning in daemon.client.status()["warnings"]))
+    assert daemon.client.status()["slots"] == 3
     assert daemon.finished(daemon.run(["/bin/true"]))["state"] == "succeeded"

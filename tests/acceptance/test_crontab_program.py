@@ -25,6 +25,7 @@ from jobctl.errors import Conflict, NotFound
 from kit.accounts import accounts, needs_root
 from kit.daemon import CLI, RealDaemon
 from kit.keyboard import Keyboard, keyboard
+from kit.release import wait_until
 
 DATA = Path(__file__).parents[1] / "data" / "crontabs"
 #: As a link of that name would start it.
@@ -503,7 +504,7 @@ def test_the_systems_daemon_is_asked_where_it_runs_crontabs_and_else_the_own_one
     config.write_text(on.replace('"on"', '"off"'))
     try:
         daemon.reload()
-        assert any(is_off(daemon) for _ in range(1000))  # it reloads a moment after it is told
+        wait_until(lambda: is_off(daemon))  # it reloads a moment after it is told
         session.__dict__["places"] = Places(["/nonexistent/own.sock", daemon.socket], named=False)
         with pytest.raises(Conflict):
             client_of(session, writes=False).crontab()
