@@ -97,7 +97,9 @@ def _run(line: dict[str, Any]) -> object:
 
 def test_a_runner_notes_when_a_log_grew(daemon: RealDaemon, tmp_path: Path) -> None:
     """Three lines, each when the test says so."""
-    script = "for n in 1 2 3; do read -r _ < gate; echo line $n; date -u +%FT%T.%3NZ >> wrote; done; read -r _ < gate"
+    # Open all the time: who opened it anew for each line could find the writer of the line before still there.
+    each = "read -r _ <&3; echo line $n; date -u +%FT%T.%3NZ >> wrote"
+    script = f"exec 3<>gate; for n in 1 2 3; do {each}; done; read -r _ <&3"
     daemon.add("talks", script, cwd=str(tmp_path))
     os.mkfifo(tmp_path / "gate")
     started = daemon.triggered("talks")

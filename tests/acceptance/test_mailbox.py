@@ -2,6 +2,7 @@
 
 import contextlib
 import email
+import fcntl
 import mailbox
 from collections.abc import Iterator
 from email import policy
@@ -49,7 +50,9 @@ def mails(daemon: RealDaemon, user: Account, count: int) -> list[EmailMessage]:
 
 
 def _read(path: Path) -> Iterator[EmailMessage]:
-    with contextlib.closing(mailbox.mbox(str(path), create=False)) as box:
+    """Not while the transport writes there: it holds the file's lock meanwhile."""
+    with path.open("rb") as locked, contextlib.closing(mailbox.mbox(str(path), create=False)) as box:
+        fcntl.flock(locked, fcntl.LOCK_SH)
         for text in box:
             found = email.message_from_bytes(text.as_bytes(), policy=policy.default)
             assert isinstance(found, EmailMessage)
