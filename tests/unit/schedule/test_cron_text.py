@@ -61,9 +61,9 @@ def test_a_refusal_names_the_field_and_tells_what_debian_makes_of_it(text, messa
     ids=range(11),
 )
 def test_hostile_text_is_refused_in_no_time(text):
-    before = time.perf_counter()
+    before = time.process_time()
     _refusal(text)
-    assert time.perf_counter() - before < 0.05
+    assert time.process_time() - before < 0.05
 
 
 def test_lists_may_repeat_themselves_beyond_the_limit():
