@@ -145,6 +145,7 @@ class DaemonTab(Moving, Vertical):
             return
         if changes.reset or any(event["kind"].startswith("queue.") for event in changes.events):
             self._asked_ms = -QUEUES_MS
+        if changes.reset:
             self._ask()
         if changes.status or changes.link or changes.reset or changes.events:
             self.renew()
