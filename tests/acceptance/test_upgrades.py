@@ -73,6 +73,8 @@ class Ten:
         run = self.runs[name]
         self.until(lambda: "\n" in self.log(run))
         pid = int(self.log(run).split()[2]) if name == "prints" else self._gates.pid(name)
+        # A command may print before the daemon has written down that it began.
+        self.until(lambda: self.client.run(run)["started_at"])
         return pid, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19], self.client.run(run)
 
     def until(self, holds: Callable[[], object]) -> None:
