@@ -187,8 +187,18 @@ class Watch:
             self._told.set()
 
     def _heard(self, stop: threading.Event, paths: Collection[str]) -> None:
-        """Changes around the folders that concern nobody are no reason to look."""
-        if self._stop is stop and any(self._concerns(path) for path in paths):
+        """Changes around the folders that concern nobody are no reason to look.
+
+        One of a watched folder itself may be its end. The kernel watches an inode, and the folder that takes its place
+        mostly gets the same number: it cannot be told from the one before, so it is watched anew.
+        """
+        if self._stop is not stop:
+            return
+        concerned = any(self._concerns(path) for path in paths)
+        if not self._watched.keys().isdisjoint(paths):
+            self._watched = {}
+            concerned = True
+        if concerned:
             self._told.set()
 
     def _concerns(self, path: str) -> bool:

@@ -97,6 +97,33 @@ async def test_a_folder_that_comes_later_and_one_that_is_made_anew_are_seen(tmp_
                 assert await seen.until(lambda before=before: seen.wakes > before), number  # type: ignore[misc]
 
 
+@pytest.mark.case("F110")
+async def test_a_folder_that_is_replaced_at_once_is_watched_anew_though_its_inode_number_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file system gives a number that has become free to the next who asks for one."""
+    monkeypatch.setattr("jobctl_daemon.watching._SETTLED_S", (0.3,))
+    monkeypatch.setattr("jobctl_daemon.watching.watchable", lambda folders, files: {str(folder): (1, 1, 1)})
+    folder = tmp_path / "cron.d"
+    folder.mkdir()
+    begun = 0
+
+    def counted(folders: Sequence[str], stop: threading.Event, told: Callable[[Collection[str]], None]) -> None:
+        nonlocal begun
+        begun += 1
+        kernel_events(folders, stop, told)
+
+    async with watching([folder], notifier=counted) as seen:
+        settled = begun
+        shutil.rmtree(folder)
+        folder.mkdir()
+        assert await seen.until(lambda: begun > settled)
+        assert not await seen.until(lambda: begun > settled + 1, 0.6)
+        before = seen.wakes
+        (folder / "a").write_text("x")
+        assert await seen.until(lambda: seen.wakes > before)
+
+
 async def test_a_burst_is_one_wake_and_what_happens_next_door_is_none(tmp_path: Path) -> None:
     folder = tmp_path / "cron.d"
     folder.mkdir()
