@@ -13,8 +13,12 @@ for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQU
         signal.signal(number, usual)
 
 _HERE: Final = Path(__file__).parent
-#: Folders whose files take longest, and so are begun first: with several processes none is left to end alone.
-_LONGEST: Final = ("packaging", "faults", "acceptance", "screens", "simulation", "properties", "cases", "integration")
+#: What takes longest, and so is begun first: with several processes none is left to end alone. The others of packaging
+#: would only wait for what the first of them has built.
+_LONGEST: Final = (
+    "packaging/test_one_file.py", "faults", "packaging", "acceptance", "screens", "simulation", "properties", "cases",
+    "integration",
+)  # fmt: skip
 #: How a file says that some of its tests take long: the mark, or what in tests/kit/screens.py bears it.
 _SAYS_LONG: Final = re.compile(rb"\b(mark\.long|VIEWS|SHAPES)\b")
 
@@ -63,8 +67,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _rank(item: pytest.Item) -> int:
-    folder = item.path.relative_to(_HERE).parts[0]
-    return _LONGEST.index(folder) if folder in _LONGEST else len(_LONGEST)
+    path = item.path.relative_to(_HERE)
+    return next((rank for rank, part in enumerate(_LONGEST) if path.is_relative_to(part)), len(_LONGEST))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
