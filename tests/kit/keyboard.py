@@ -20,6 +20,7 @@ class Keyboard:
 
     def __init__(self, command: Sequence[str], environ: Mapping[str, str]) -> None:
         self._ours, theirs = pty.openpty()
+        self._name = os.ttyname(theirs)
         self.before = _settings(self._ours)
         self.process = subprocess.Popen(
             command,
@@ -58,6 +59,20 @@ class Keyboard:
         while self._more(deadline):
             pass
         return self.process.wait(PATIENCE_S), self.text
+
+    def fills(self) -> None:
+        """Returns when the terminal has taken nothing for half a second, since nobody reads."""
+        deadline = time.monotonic() + 3 * PATIENCE_S
+        theirs = os.open(self._name, os.O_WRONLY | os.O_NOCTTY)
+        try:
+            full_since = time.monotonic()
+            while time.monotonic() < full_since + 0.5:
+                assert time.monotonic() < deadline, "the terminal takes everything"
+                if select.select([], [theirs], [], 0.02)[1]:
+                    full_since = time.monotonic()
+                time.sleep(0.02)
+        finally:
+            os.close(theirs)
 
     def settings(self) -> Any:
         """How the terminal treats what is typed, as tcgetattr(3) gives it."""

@@ -6,8 +6,10 @@ Colour only on a terminal, and never with `NO_COLOR` or `TERM=dumb`.
 
 import json
 import os
+import select
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, TextIO
 
 from jobctl.cli import table
@@ -42,6 +44,14 @@ class Sink:
         self._stream.flush()
         self._stream.buffer.write(data)
         self._stream.buffer.flush()
+
+    def at_once(self, text: str) -> None:
+        """For a signal handler, which may have come in the middle of a write: past the buffer, which takes no second
+        one then, and only if the terminal takes it now."""
+        with suppress(OSError, ValueError):
+            number = self._stream.fileno()
+            if select.select([], [number], [], 0)[1]:
+                os.write(number, text.encode(self.encoding, "backslashreplace"))
 
     def width(self) -> int | None:
         """Columns of the terminal; None when it is not one."""

@@ -114,14 +114,14 @@ def _other_screen(session: Session) -> Iterator[None]:
     render = session.render
 
     def ends(number: int, _: FrameType | None) -> None:
-        render.text(_LEAVE)
+        render.out.at_once(_LEAVE)
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
     def stops(_: int, __: FrameType | None) -> None:
-        render.text(_LEAVE)
+        render.out.at_once(_LEAVE)
         os.kill(os.getpid(), signal.SIGSTOP)
-        render.text(_ENTER)  # it goes on
+        render.out.at_once(_ENTER)  # it goes on
 
     before = {number: signal.signal(number, ends) for number in _DEADLY}
     before[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, stops)

@@ -72,6 +72,17 @@ def test_a_signal_that_ends_it_leaves_the_terminal_as_it_was(watched: Keyboard, 
     assert rest.count(LEAVE) == 1
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT])
+def test_a_signal_ends_it_in_the_middle_of_a_picture_that_the_terminal_does_not_take(
+    daemon: FakeDaemon, number: signal.Signals
+) -> None:
+    with keyboard([*PROGRAM, "status", "--watch", "0.1"], environ(daemon)) as made:
+        made.until(ENTER)
+        made.fills()
+        made.process.send_signal(number)
+        assert made.process.wait(10) == -number
+
+
 def test_it_can_be_stopped_for_a_while(watched: Keyboard) -> None:
     watched.process.send_signal(signal.SIGTSTP)
     watched.until(LEAVE)
