@@ -105,8 +105,6 @@ class HealthReport(Fact, frozen=True):
     """Start minus due of the runs."""
     loop_lag: Lag
     """Turns of the loop: how long what came to it had to wait, at most."""
-    standbys: list[int]
-    """Processes that wait for this daemon's end to take over."""
     warnings: list[str]
     returns_after_reboot: bool
     returns_after_reboot_why: str
@@ -121,6 +119,10 @@ class Health(Protocol):
     """The part of the application that knows how its services are."""
 
     def snapshot(self) -> HealthReport: ...
+
+    async def standbys(self) -> list[int]:
+        """The processes that wait for this daemon's end to take over."""
+        ...
 
     async def tried(self) -> str | None:
         """Writes and reads for once, in at most two seconds: why that does not work, or None."""

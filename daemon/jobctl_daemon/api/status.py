@@ -42,6 +42,7 @@ async def status(call: Call) -> StreamResponse:
         **_work(counts, now_ms),
         "paused": paused,
         **_health(call.services, call.caller),
+        "standbys": await call.services.health.standbys(),
     }
     return answer(shown if operates(call.caller, call.services.host.uid) else {**shown, **_for_others(shown)})
 
@@ -130,7 +131,6 @@ def _health(services: Services, caller: Caller) -> dict[str, Any]:
         "state": "stopping" if report.stopping else "running",
         "start_lag": report.start_lag,
         "loop_lag": report.loop_lag,
-        "standbys": report.standbys,
         "services": report.services,
         "warnings": report.warnings,
         "returns_after_reboot": returns,

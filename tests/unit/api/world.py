@@ -82,6 +82,9 @@ class Fine:
     async def tried(self) -> str | None:
         return self.untried
 
+    async def standbys(self) -> list[int]:
+        return []
+
     def snapshot(self) -> HealthReport:
         lag = Lag(count=0, p50_ms=None, p99_ms=None, max_ms=None)
         return HealthReport(
@@ -90,7 +93,6 @@ class Fine:
             services={},
             start_lag=lag,
             loop_lag=lag,
-            standbys=[],
             warnings=["a warning"],
             returns_after_reboot=True,
             returns_after_reboot_why="a unit",
