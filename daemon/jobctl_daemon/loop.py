@@ -40,8 +40,11 @@ class Service(Protocol):
 
     name: str
     wake: Wake
-    pace_ms: int
-    """Passes begin at least so far apart: under load what comes meanwhile is one pass; the first is at once."""
+
+    @property
+    def pace_ms(self) -> int:
+        """Passes begin at least so far apart: under load what comes meanwhile is one pass; the first is at once."""
+        ...
 
     async def run_once(self) -> Pass: ...
 

@@ -27,6 +27,8 @@ _OVERDUE_MS = 1_000
 #: A container that is stopped has ten seconds as a rule, before everything in it is killed.
 _PARTING_GRACE_MS = 8_000
 _PARTING_S = 9.0
+#: Starts that wait for a runner, below which more of them are welcome: what the runners do in some 50 ms.
+_SHORT = 50
 _STOPPED_BY = {"cancel": "cancelled", "kill": "killed"}
 
 
@@ -80,6 +82,8 @@ class RunnerPool:
         self._clock = clock
         self._on_reports = on_reports
         self._on_lost = on_lost
+        self.on_short: Callable[[], None] = lambda: None
+        """Called when so few starts are left to be sent that there should be more."""
         self._reports: deque[Report] = deque()
         self.links: dict[str, Link] = {}
         self.mute: dict[str, Link] = {}
@@ -225,6 +229,11 @@ class RunnerPool:
         self._outbox.add(message, owner)
         self._send_some()
 
+    @property
+    def busy(self) -> bool:
+        """Whether the runners have starts enough for now: what is claimed beyond them would only wait elsewhere."""
+        return len(self._outbox) > _SHORT
+
     def has_room(self, link: Link) -> bool:
         """Whether a start that is sent now is made at once, as far as one can know.
 
@@ -234,6 +243,12 @@ class RunnerPool:
         return not link.starting and link.attentive
 
     def _send_some(self) -> None:
+        was_busy = self.busy
+        self._send_what_is_taken()
+        if was_busy and not self.busy:
+            self.on_short()
+
+    def _send_what_is_taken(self) -> None:
         while self._outbox:
             takers = self.takers(self._build)
             able = [link for link in takers if self.has_room(link)]

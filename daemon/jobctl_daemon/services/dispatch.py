@@ -79,6 +79,7 @@ class Dispatch:
         self.login_env = LoginEnv()
         self._waited: set[int] = set()
         self._look = True
+        pool.on_short = self.wake.set
         self.held: Callable[[], bool] = _never
         """Whether nothing new may be started, for want of room."""
 
@@ -122,7 +123,7 @@ class Dispatch:
             await self._store.admit([admission.too_late(run) for run in late], now_ms)
 
     async def _claim(self, now_ms: int) -> int:
-        if not self._pool.adopted or not self._pool.takers(self._node.build):
+        if self._pool.busy or not self._pool.adopted or not self._pool.takers(self._node.build):
             return 0
         async with self._pool.handing_over:
             slots = self.slots - self._pool.taken
