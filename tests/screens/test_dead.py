@@ -275,7 +275,7 @@ async def test_what_was_replayed_meanwhile_by_somebody_else_is_said_to_be(daemon
         await ui.shows("Replay 1 dead letter")
         daemon.client.discard({"ids": [run["id"]]})
         await ui.press("r")
-        await ui.until(lambda: f"run {run['id']}: " in " ".join(said.words for said in ui.app.said))
+        await ui.until(lambda: f"run {run['id']}: " in " ".join(said.words for said in ui.app.all_said()))
 
 
 async def test_one_by_one_the_newest_death_is_first(daemon: RealDaemon) -> None:

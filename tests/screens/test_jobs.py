@@ -192,14 +192,14 @@ async def test_a_key_acts_on_the_job_that_was_highlighted_while_rows_come_go_and
             tab.window.reorder()
             ui.app.changed(Changes(jobs=frozenset(restless.random.sample(range(1, 41), 5))))
             await ui.press(restless.random.choice(["j", "k", "j", "k", "g", "G", "ctrl+d", "s"]))
-            ui.app.said.clear()
+            ui.app.sayings.kept.clear()
             seen, before = highlighted(ui), list(restless.paused)
             if not seen:  # its job has gone; when it is back the cursor is on it again
                 continue
             tab.window.reorder()
             ui.app.post_message(events.Key("p", "p"))
             tab.window.reorder()
-            said = await ui.until(lambda: ui.app.said and ui.app.said[-1].words)
+            said = await ui.until(lambda: ui.app.all_said() and ui.app.all_said()[-1].words)
             if said == "there is no job under the cursor":
                 assert restless.paused == before
             else:
@@ -410,7 +410,7 @@ async def test_a_job_that_a_file_declares_is_not_deleted_and_says_where_it_is(da
     async with screens(daemon.client, (120, 40)) as ui:
         await cursor_on(ui, "declared")
         await ui.press("D")
-        await ui.until(lambda: "/etc/jobs.d/db.toml" in (ui.app.said[-1].words if ui.app.said else ""))
+        await ui.until(lambda: "/etc/jobs.d/db.toml" in (ui.app.all_said()[-1].words if ui.app.all_said() else ""))
         assert daemon.client.job("declared")
 
 

@@ -9,6 +9,7 @@ from textual import events
 
 from jobctl.client.transport import Request, Response
 from jobctl_tui.keys import BY_ID
+from jobctl_tui.live.changes import Changes
 from jobctl_tui.screens.ask import Ask
 from kit.screens import SIZES, VIEWS, Shown, screens
 from kit.scripted import Scripted, answered
@@ -247,7 +248,7 @@ async def test_a_frozen_screen_says_so_and_shows_what_it_missed_afterwards(daemo
         await ui.press("F")
         await ui.shows("frozen")
         asked = len(daemon.asked)
-        ui.app.changed(ui.app.held._replace(reset=True))
+        ui.app.changed(Changes(reset=True))
         await ui.pilot.pause()
         assert not [one for one in daemon.asked[asked:] if one.path.startswith("/v1/jobs/window")]
         await ui.press("F")

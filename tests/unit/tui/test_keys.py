@@ -8,7 +8,7 @@ import pytest
 
 from jobctl.errors import InvalidInput
 from jobctl_tui.actions import Action, Risk, Scope
-from jobctl_tui.app import method_of
+from jobctl_tui.doers import method_of
 from jobctl_tui.keys import ACTIONS, BY_ID, Keymap
 from jobctl_tui.screens.main import TABS
 from jobctl_tui.words.glyphs import ASCII, UTF8

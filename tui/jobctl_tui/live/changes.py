@@ -40,3 +40,15 @@ class Changes(NamedTuple):
     """Anything may have changed: the link was lost, or events were missed. Everything is to be read again."""
     back: Back | None = None
     """The link was lost and is there again: once, to be said to whoever looks."""
+
+    def and_then(self, after: "Changes") -> "Changes":
+        """Both, told as one."""
+        return Changes(
+            self.jobs | after.jobs,
+            self.runs | after.runs,
+            (self.events + after.events)[-500:],
+            self.status or after.status,
+            self.link or after.link,
+            self.reset or after.reset,
+            after.back or self.back,
+        )

@@ -80,11 +80,10 @@ def _helpful(host: Shell) -> Iterator[Action]:
 
 
 class DownActs:
-    """What keys do while the daemon is away, on every screen. To be mixed into the application."""
+    """What keys do while the daemon is away, on every screen."""
 
-    @property
-    def _host(self) -> Shell:
-        return cast("Shell", self)
+    def __init__(self, host: Host) -> None:
+        self._host = host
 
     def act_down_retry(self) -> None:
         self._host.feed.retry_now()
