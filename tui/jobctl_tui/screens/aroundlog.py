@@ -1,10 +1,16 @@
-"""The two lines around a log: what it is above, how it is looked at below."""
+"""What stands around a log: what it is above, how it is looked at below, and how it ended after its last line."""
 
-from jobctl.reading.runs import size
+from typing import Any
+
+from jobctl.reading.runs import failure, first_line, size
 from jobctl.reading.safe import cell
+from jobctl.reading.times import milliseconds, took
+from jobctl_tui.widgets.cells import Cell
 from jobctl_tui.widgets.logview import LogFacts
 from jobctl_tui.words.glyphs import Glyphs
 from jobctl_tui.words.logline import Times
+
+Json = dict[str, Any]
 
 
 def above(facts: LogFacts, attempt: int | None, dropped: int, glyphs: Glyphs) -> str:
@@ -36,6 +42,18 @@ def below(facts: LogFacts, active: bool, times: Times, glyphs: Glyphs) -> str:
     parts.append(f"wrap {'on' if facts.wrap else 'off'}")
     parts.append({Times.CLOCK: "time by the clock", Times.SINCE: "time since the start", Times.NONE: "no time"}[times])
     return f" {glyphs.dot} ".join(parts)
+
+
+def ending(attempt: Json | None, glyphs: Glyphs) -> Cell | None:
+    """Below the last line of an attempt that has ended."""
+    if attempt is None or not attempt["ended_at"]:
+        return None
+    begun = attempt["started_at"]
+    after = f" after {took((milliseconds(attempt['ended_at']) - milliseconds(begun)) / 1000)}" if begun else ""
+    well = not attempt["class"]
+    how = "ended well" if well else cell(failure(attempt))
+    detail = f": {cell(first_line(attempt['detail']))}" if attempt["detail"] else ""
+    return Cell(f" {glyphs.of('ok' if well else 'failed')} {how}{after}{detail}", "-ok" if well else "-failed")
 
 
 def _place(facts: LogFacts, active: bool, glyphs: Glyphs) -> str:

@@ -1,55 +1,46 @@
 """One run: what it is at and why, its attempts side by side, and its log as it is written."""
 
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
-from jobctl.client.sync import Client
-from jobctl.errors import Conflict, InvalidInput, JobctlError, NotFound
-from jobctl.reading.runs import failure, first_line, size
+from jobctl.errors import InvalidInput, JobctlError, NotFound
+from jobctl.reading.runs import first_line
 from jobctl.reading.safe import cell
 from jobctl.reading.sheet import editor
-from jobctl.reading.times import milliseconds, took
 from jobctl_tui.actions import Action, Scope
-from jobctl_tui.live import jobacts, logfile, runfacts
-from jobctl_tui.live.aim import Aim, called
+from jobctl_tui.live import runfacts
+from jobctl_tui.live.aim import Aim
 from jobctl_tui.live.changes import Changes
 from jobctl_tui.live.log import LogPages
 from jobctl_tui.live.logfile import Which
 from jobctl_tui.live.runfacts import Facts
 from jobctl_tui.screens import aroundlog
-from jobctl_tui.screens.ask import Ask
 from jobctl_tui.screens.copying import Choice, CopyWhat
+from jobctl_tui.screens.elsewhere import Elsewhere
 from jobctl_tui.screens.factsheet import FactSheet
 from jobctl_tui.screens.findbar import FindBar
 from jobctl_tui.screens.framed import Framed
+from jobctl_tui.screens.itsjob import ItsJob
 from jobctl_tui.screens.lines import Line, Lines, rule
-from jobctl_tui.screens.outside import outside, pager
+from jobctl_tui.screens.linetimes import LineTimes
+from jobctl_tui.screens.outside import pager
 from jobctl_tui.screens.runacting import RunActs, aim_of, label_of
-from jobctl_tui.screens.save import SaveLog
-from jobctl_tui.widgets.cells import Cell
-from jobctl_tui.widgets.logview import Gutter, LogView
-from jobctl_tui.words import logline, runhead
+from jobctl_tui.widgets.logview import LogView
 from jobctl_tui.words import run as words
-from jobctl_tui.words.job import is_paused
+from jobctl_tui.words import runhead
 from jobctl_tui.words.rundetails import details
 from jobctl_tui.words.runhead import Room
 
 Json = dict[str, Any]
-Times = logline.Times
 
 #: Lines of a screen from which on there is room for more than one bar, and for what stands below the log.
 _SMALL: Final = 18
 _TALL: Final = 30
 #: Columns that a line is moved sideways by.
 _ASIDE: Final = 16
-#: By when lines were written is asked for again after so long, while the log grows.
-_TIMES_MS: Final = 2_000
 
 
 class RunScreen(Framed):
@@ -74,16 +65,13 @@ class RunScreen(Framed):
         self.run_id = run_id
         self.known: Facts | None = None
         self.acts = RunActs(self)
-        self._job: Json | None = None
-        """Its job as it is now; None: it is gone, or not here yet."""
         self._find = find
         self._gone = ""
         self._chosen: int | None = None
         """The attempt that was asked for; None: the newest."""
-        self._shown: int | None = None
-        self._times: Times = Times.CLOCK
-        self._times_ms = 0
-        self._times_of: tuple[int | None, int] = (None, -1)
+        self.shown: int | None = None
+        """The attempt whose log is below."""
+        self._job, self._times, self._elsewhere = ItsJob(self), LineTimes(self), Elsewhere(self)
         self._pages: LogPages | None = None
         self._headline, self._above, self._logrule = Lines(id="headline"), Lines(id="above"), Lines(id="logrule")
         self._sheet, self._bar = FactSheet(), FindBar()
@@ -116,10 +104,10 @@ class RunScreen(Framed):
 
     def _came(self, facts: Facts) -> None:
         if self.known is None:
-            self._read_job(facts)
+            self._job.read(facts.run)
         self.known, self._gone = facts, ""
         newest = int(facts.run["attempt"])
-        if self._chosen is None and self._shown is not None and newest > self._shown:
+        if self._chosen is None and self.shown is not None and newest > self.shown:
             self._open_log(None)
         if self._pages is not None:
             self._pages.wake()
@@ -144,38 +132,26 @@ class RunScreen(Framed):
     def changed(self, changes: Changes) -> None:
         super().changed(changes)
         if changes.reset:
-            self._times_of = (None, -1)  # in another zone, perhaps
+            self._times.forget()  # in another zone, perhaps
         if changes.reset or self.run_id in changes.runs:
             self._read()
         if self.known is not None and (changes.reset or int(self.known.run["job_id"]) in changes.jobs):
-            self._read_job(self.known)
+            self._job.read(self.known.run)
         if changes.link:
             self._tell()
 
     def tick(self) -> None:
         super().tick()
         if self._here():
-            self._read_times()
+            self._times.read()
             self._tell()
 
     def subject(self) -> str:
         return str(self.run_id)
 
-    def _read_job(self, facts: Facts) -> None:
-        def came(job: Json | None) -> None:
-            self._job = job
-            self.renew_lines()
-
-        ident = int(facts.run["job_id"])
-        self.errand(
-            "its job", lambda client: client.job(ident), came, lambda _: came(None), group=f"job of run {self.run_id}"
-        )
-
     def label(self, action: Action) -> str | None:
-        if action.id in ("run.pause", "run.edit") and self._job is None:
-            return ""
-        if action.id == "run.pause":
-            return "Resume job" if is_paused(self._job or {}) else None
+        if action.id in ("run.pause", "run.edit"):
+            return self._job.label(action)
         return label_of(action, self.known.run if self.known is not None else None)
 
     # ── RunActs ────────────────────────────────────────────
@@ -204,53 +180,24 @@ class RunScreen(Framed):
         self._pages = LogPages(self.run_id, attempt, host.connect, host.errands, host.post, lambda: None)
         self.log_view.show(self._pages)
         self._pages.start()
-        self._times_of = (None, -1)
+        self._times.forget()
 
     def on_log_view_told(self, event: LogView.Told) -> None:
         event.stop()
         state = event.view.facts.state
-        if state.attempt is not None and state.attempt != self._shown:
-            self._shown = state.attempt
-            self._times_of = (None, -1)
+        if state.attempt is not None and state.attempt != self.shown:
+            self.shown = state.attempt
+            self._times.forget()
         if self._find and state.state in ("live", "done") and event.view.facts.size:
             wanted, self._find = self._find, None
             self._look_for(wanted, backward=True)
-        self._read_times()
+        self._times.read()
         self._tell()
 
-    def _read_times(self) -> None:
-        """By when lines were written: again while the log grows, but not too often."""
-        facts, now_ms = self.log_view.facts, self.host.clock.awake_ms()
-        wanted = (self._shown, facts.size)
-        if self._shown is None or self._times_of == wanted or self._times is Times.NONE or not facts.size:
-            return
-        if self._times_of[0] == self._shown and now_ms - self._times_ms < _TIMES_MS:
-            return
-        self._times_ms, self._times_of = now_ms, wanted
-        attempt = self._shown
-        self.errand(
-            "when lines were written",
-            lambda client: client.log_times(self.run_id, attempt),
-            self._took_times,
-            lambda _: None,
-            "log times",
-        )
-
-    def _took_times(self, answer: Json) -> None:
-        if answer["attempt"] != self._shown or self._times is Times.NONE:
-            return
-        attempt = self._attempt(self._shown)
-        begun = attempt and (attempt["started_at"] or attempt["claimed_at"])
-        if not begun and self._times is Times.SINCE:  # the log came before the run: asked for again when both are there
-            self._times_of = (None, -1)
-            return
-        stamp = logline.stamp(self._times, self.host.when, self.host.feed.now_ms(), milliseconds(begun) if begun else 0)
-        times = [(int(offset), milliseconds(at)) for offset, at in answer["items"]]
-        self.log_view.set_gutter(Gutter(times, stamp))
-
-    def _attempt(self, number: int | None) -> Json | None:
+    def attempt(self) -> Json | None:
+        """Whose log is below."""
         attempts = self.known.attempts if self.known is not None else ()
-        return next((attempt for attempt in attempts if attempt["attempt"] == number), None)
+        return next((attempt for attempt in attempts if attempt["attempt"] == self.shown), None)
 
     # ── what is said ───────────────────────────────────────
     def on_resize(self) -> None:
@@ -267,18 +214,18 @@ class RunScreen(Framed):
             self._head([[(f" {host.glyphs.back} run {self.run_id}", "-bold")]], [[(f" {cell(self._gone)}", "-failed")]])
             return
         facts = self.known
-        above = runhead.above(facts, self._shown, host.glyphs, host.when, now_ms, Room(columns, self._bars()))
+        above = runhead.above(facts, self.shown, host.glyphs, host.when, now_ms, Room(columns, self._bars()))
         head = [runhead.headline(facts, host.glyphs, now_ms, columns)]
         self._head(head, above if self.size.height >= _SMALL else [self._one_line(above[0])])
-        attempt = self._attempt(self._shown)
+        attempt = self.attempt()
         dropped = int(attempt["log_dropped"]) if attempt is not None else 0
-        title = aroundlog.above(view.facts, self._shown, dropped, host.glyphs)
+        title = aroundlog.above(view.facts, self.shown, dropped, host.glyphs)
         title = "everything known" if self.has_class("-details") else title
         self._logrule.show([rule(title, columns, stroke)])
-        state = aroundlog.below(view.facts, words.is_active(facts.run), self._times, host.glyphs)
+        state = aroundlog.below(view.facts, words.is_active(facts.run), self._times.form, host.glyphs)
         self._below.show([rule(state, columns, stroke)])
         self._foot.show([[(f" {words.identity(facts.run, facts.work, host.glyphs)}", "-dim")]])
-        view.set_ending(self._ending())
+        view.set_ending(aroundlog.ending(attempt, host.glyphs))
         if self.has_class("-details"):
             viewer = host.when.viewer(now_ms)
             self._sheet.show(details(facts, viewer, host.glyphs, columns - 2))
@@ -297,20 +244,6 @@ class RunScreen(Framed):
     def _bars(self) -> int:
         """Lines for bars: a quarter of the screen."""
         return max(1, min(10, self.size.height // 5))
-
-    def _ending(self) -> Cell | None:
-        """Below the last line of an attempt that has ended."""
-        attempt = self._attempt(self._shown)
-        if attempt is None or not attempt["ended_at"] or self.known is None:
-            return None
-        begun = attempt["started_at"]
-        after = f" after {took((milliseconds(attempt['ended_at']) - milliseconds(begun)) / 1000)}" if begun else ""
-        well = not attempt["class"]
-        how = "ended well" if well else cell(failure(attempt))
-        detail = f": {cell(first_line(attempt['detail']))}" if attempt["detail"] else ""
-        return Cell(
-            f" {self.host.glyphs.of('ok' if well else 'failed')} {how}{after}{detail}", "-ok" if well else "-failed"
-        )
 
     # ── keys: moving ───────────────────────────────────────
     def _move(self, log: Callable[[LogView], None], sheet: Callable[[FactSheet], None]) -> None:
@@ -360,11 +293,7 @@ class RunScreen(Framed):
         self.log_view.toggle_wrap()
 
     def act_run_times(self) -> None:
-        self._times = self._times.after()
-        self._times_of = (None, -1)
-        if self._times is Times.NONE:
-            self.log_view.set_gutter(Gutter())
-        self._read_times()
+        self._times.turn()
         self._tell()
 
     # ── keys: attempts, details ────────────────────────────
@@ -376,7 +305,7 @@ class RunScreen(Framed):
 
     def _step(self, by: int) -> None:
         newest = int(self.known.run["attempt"]) if self.known is not None else 0
-        wanted = (self._shown or newest) + by
+        wanted = (self.shown or newest) + by
         if not 1 <= wanted <= newest:
             self.host.say(f"there is no attempt {wanted}" if wanted > 0 else "this is its first attempt")
             return
@@ -453,27 +382,12 @@ class RunScreen(Framed):
         self.acts.retry()
 
     def act_run_pause(self) -> None:
-        """Its job: pauses it, or resumes it; `u` takes it back."""
-        job = self._job
-        if job is None:
-            self.host.say("its job is gone")
-            return
-        aims = [Aim(int(job["id"]), str(job["name"]))]
-        change, did = (jobacts.resume(aims), "resumed") if is_paused(job) else (jobacts.pause(aims), "paused")
-        back = "resume" if did == "resumed" else "pause"
-        self.host.act(f"{did} {called(aims)}", change.work, change.undo, f"{back} of {called(aims)} taken back")
+        self._job.pause()
 
     def act_run_edit(self) -> None:
-        if self._job is not None:
-            self.host.open_editor(self._job)
-        else:
-            self.host.say("its job is gone")
+        self._job.edit()
 
     # ── keys: the log elsewhere ────────────────────────────
-    def _which(self) -> Which:
-        newest = int(self.known.run["attempt"]) if self.known is not None else None
-        return Which(self.run_id, self._shown if self._shown != newest else None)
-
     def act_copy(self) -> None:
         run = self.known.run if self.known is not None else {}
         choices = [
@@ -490,70 +404,16 @@ class RunScreen(Framed):
             choices.append(Choice("l", "the line that is meant, or the last one shown", line))
         self.put(CopyWhat(choices), lambda choice: self.host.copy(choice.text, choice.what))
 
+    def which(self) -> Which:
+        """The newest attempt needs no number."""
+        newest = int(self.known.run["attempt"]) if self.known is not None else None
+        return Which(self.run_id, self.shown if self.shown != newest else None)
+
     def act_run_save(self, *typed: str) -> None:
-        which, folder = self._which(), os.getcwd()
-        if not typed:
-            self.put(SaveLog(which, folder), lambda path: self._save(which, path))
-            return
-        try:
-            path = logfile.place(" ".join(typed), which, folder)
-        except InvalidInput as error:
-            self.host.say(f"{error.message}: {error.hint}", trouble=True)
-        else:
-            self._save(which, path)
-
-    def _save(self, which: Which, path: str, *, overwrite: bool = False) -> None:
-        def failed(error: JobctlError) -> None:
-            if isinstance(error, Conflict) and not overwrite:
-                facts: list[Line] = [[(cell(error.message), "")], [("What is in it now will be gone.", "")]]
-                self.put(
-                    Ask("Overwrite it?", facts, "Overwrite", "o"), lambda _: self._save(which, path, overwrite=True)
-                )
-            else:
-                self.host.say(f"not saved: {error.message}", trouble=True)
-
-        self.host.errand(
-            "save",
-            lambda client: logfile.save(client, which, path, overwrite=overwrite),
-            lambda count: self.host.say(f"saved {size(count)} to {path}"),
-            failed,
-        )
+        self._elsewhere.save(*typed)
 
     def act_run_pager(self) -> None:
-        self._read_with(pager)
+        self._elsewhere.read_with(pager)
 
     def act_run_editor(self) -> None:
-        self._read_with(editor)
-
-    def _read_with(self, command_of: Callable[[Any], list[str]]) -> None:
-        """A copy without escapes, in a folder that nobody else can enter and that goes when the program has ended."""
-        which = self._which()
-        try:
-            command = command_of(os.environ)
-        except InvalidInput as error:
-            self.host.say(f"{error.message}: {error.hint}", trouble=True)
-            return
-
-        def written(client: Client) -> str:
-            folder = tempfile.mkdtemp(prefix="jobctl-")
-            try:
-                return logfile.to_read(client, which, folder)
-            except BaseException:
-                shutil.rmtree(folder, ignore_errors=True)
-                raise
-
-        self.errand("read the log", written, lambda path: self._run(command, path), group="outside")
-
-    def _run(self, command: Iterable[str], path: str) -> None:
-        self.run_worker(self._ran([*command, path]), group="outside", exclusive=True)
-
-    async def _ran(self, command: list[str]) -> None:
-        try:
-            code = await outside(self.app, command, os.environ)
-        except JobctlError as error:
-            self.host.say(f"{error.message}; {error.hint}", trouble=True)
-        else:
-            if code < 0:
-                self.host.say(f"{os.path.basename(command[0])} was ended by signal {-code}", trouble=True)
-        finally:
-            shutil.rmtree(os.path.dirname(command[-1]), ignore_errors=True)
+        self._elsewhere.read_with(editor)
