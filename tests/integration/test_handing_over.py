@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,12 +14,15 @@ from jobctl.errors import Unavailable, Unreachable
 from jobctl.model import Execution, JobSpec, Policies, ScheduleSpec
 from jobctl_daemon.decide.outcome import Result
 from jobctl_daemon.execution.again import StartAgain
+from jobctl_daemon.execution.identity import User
 from jobctl_daemon.execution.logs import LogFiles
 from jobctl_daemon.execution.pool import Flight, RunnerPool
 from jobctl_daemon.execution.reports import Ended, Refused
+from jobctl_daemon.execution.request import Host
 from jobctl_daemon.health import Health
 from jobctl_daemon.rows import Admission, Caller
 from jobctl_daemon.services.collect import Collect
+from jobctl_daemon.services.dispatch import Dispatch, Node
 from jobctl_daemon.services.ending import Ending
 from jobctl_daemon.store.sqlite import SqliteStore
 from kit.clock import ManualClock
@@ -62,7 +66,7 @@ class NoLink:
         pass
 
 
-async def _claimed(store: SqliteStore, clock: ManualClock) -> tuple[int, int]:
+async def _ready(store: SqliteStore, clock: ManualClock) -> int:
     spec = JobSpec(
         name="x",
         schedule=ScheduleSpec(timezone="UTC"),
@@ -72,6 +76,11 @@ async def _claimed(store: SqliteStore, clock: ManualClock) -> tuple[int, int]:
     )
     run = (await store.run_adhoc(OWNER, spec, clock.now_ms(), clock.now_ms(), None)).run
     await store.admit([Admission(run_id=run.id)], clock.now_ms())
+    return run.id
+
+
+async def _claimed(store: SqliteStore, clock: ManualClock) -> tuple[int, int]:
+    await _ready(store, clock)
     (claim,) = await store.claim(clock.now_ms(), 10, "host", "boot")
     return claim.run_id, claim.fence
 
@@ -108,6 +117,56 @@ def test_every_runner_that_told_of_a_result_may_forget_it() -> None:
 
     assert [link.said for link in links] == [[{"op": "ack", "ids": ["7-70"]}]] * 2
     assert pool.flights == {}
+
+
+class OneAtATime(NoLink):
+    """A runner that has room for a start when the test says so."""
+
+    hello = SimpleNamespace(version="build")
+    draining = silent = False
+    attentive = True
+    starting, sent = 1, 0
+
+    def start(self, message: dict[str, Any]) -> None:
+        self.starting = 1
+        self.said.append(message)
+
+
+def test_more_starts_are_asked_for_once_when_few_are_left_and_none_before() -> None:
+    """What is claimed long before it can start is out of reach of whatever comes before it by then."""
+    pool = RunnerPool(ManualClock(), lambda: None, lambda: None)
+    link, asked = OneAtATime(), []
+    pool.on_short = lambda: asked.append(len(link.said))
+    pool.links["a"] = link  # type: ignore[assignment]
+    for number in range(150):
+        pool.start({"id": f"{number}-1"}, None, "build")
+    assert (pool.busy, asked) == (True, [])
+    while len(link.said) < 150:
+        link.starting = 0
+        pool._send_some()
+        assert pool.busy == (len(link.said) < 100)
+    assert asked == [100]
+
+
+async def test_nothing_is_claimed_while_the_runners_have_starts_enough(store: SqliteStore, tmp_path: Path) -> None:
+    clock, logs = ManualClock(), LogFiles(str(tmp_path / "logs"))
+    pool = RunnerPool(clock, lambda: None, lambda: None)
+    pool.links["a"] = OneAtATime()  # type: ignore[assignment]
+    pool.adopted = True
+    health = Health(clock)
+    host, node = Host(User("ana", 1000, 1000, "/", (1000,)), "/bin"), Node("host", "boot", "build")
+    dispatch = Dispatch(store, clock, pool, logs, host, node, StartAgain(health, clock), Ending(store, logs))
+    dispatch.slots = 500
+    run_id = await _ready(store, clock)
+    for number in range(100, 200):
+        pool.start({"id": f"{number}-1"}, None, "build")
+
+    await dispatch.run_once()
+    assert (await store.run(OWNER, run_id)).state == "ready"
+
+    pool._outbox.clear()
+    await dispatch.run_once()
+    assert (await store.run(OWNER, run_id)).state == "running"
 
 
 @pytest.mark.case("F129")
