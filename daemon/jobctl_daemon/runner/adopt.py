@@ -60,7 +60,7 @@ def _adopt_all(supervisor: Supervisor, directory: str) -> int:
     held: dict[str, bool] = {supervisor.instance: False}
     count = 0
     for attempt_id, records in supervisor.records.scan().items():
-        if attempt_id in supervisor.attempts:
+        if attempt_id in supervisor.attempts.known:
             continue
         told = records.get(IDENTITY) or records.get(INTENT) or records.get(RESULT) or {}
         holder = str(told.get("instance"))
@@ -78,7 +78,7 @@ def _adopt_all(supervisor: Supervisor, directory: str) -> int:
             supervisor.complain(f"{attempt_id}: record not understood: {error!r}")
             _take_unreadable(supervisor, attempt_id)
         count += 1
-    supervisor.tidy()
+    supervisor.leftovers.tidy()
     return count
 
 
@@ -91,7 +91,7 @@ def _take(
     finished = records.get(RESULT)
     attempt = _attempt(attempt_id, records.get(IDENTITY) or records.get(INTENT) or {})
     if finished and finished["id"] == attempt_id:
-        supervisor.restore(attempt, finished)
+        supervisor.attempts.settle(attempt, finished, "ended")
         return
     identity = records.get(IDENTITY)
     if not identity:
@@ -101,7 +101,7 @@ def _take(
     attempt.started_at, attempt.started_boot = identity["started_at"], identity["started_boot"]
     if identity["boot_id"] != supervisor.boot_id:
         attempt.started_boot = None
-        supervisor.lose(attempt, "the machine was started anew")
+        supervisor.ends.lose(attempt, "the machine was started anew")
         return
     _follow(supervisor, attempt, identity, "its runner died, and it ended unseen")
 
@@ -113,7 +113,7 @@ def _take_unidentified(
     matches = attempt.marked
     found = [process for process, env in processes if matches(env)]
     if intent.get("boot_id") != supervisor.boot_id or not found:
-        supervisor.lose(attempt, "runner died while starting")
+        supervisor.ends.lose(attempt, "runner died while starting")
         return
     # The command leads its session; failing that the oldest is nearest to it.
     leader = min(found, key=lambda process: (process.session != process.pid, process.start))
@@ -133,7 +133,7 @@ def _take_unreadable(supervisor: Supervisor, attempt_id: str) -> None:
     attempt = Attempt(key, run_id, fence, Output(b"/dev/null", 1 << 62), None, _GRACE_MS)
     attempt.remarks.append("its record cannot be read")
     if not carriers:
-        supervisor.lose(attempt, "the outcome is unknown")
+        supervisor.ends.lose(attempt, "the outcome is unknown")
         return
     intent = {"boot_id": supervisor.boot_id, "written_at": wall_ms()}
     _take_unidentified(supervisor, attempt, intent, carriers)
@@ -148,11 +148,11 @@ def _follow(supervisor: Supervisor, attempt: Attempt, record: dict[str, Any], wh
     attempt.cgroup = record.get("cgroup")
     pidfd = watch(attempt.pid, attempt.pid_start)
     if pidfd is None:
-        supervisor.lose(attempt, why_lost)
+        supervisor.ends.lose(attempt, why_lost)
         return
     # From now on the record names us, so that nobody else adopts it.
-    supervisor.note_identity(attempt, attempt.intent(supervisor.instance, supervisor.boot_id))
-    supervisor.adopt(attempt, pidfd)
+    supervisor.attempts.note_identity(attempt, attempt.intent(supervisor.instance, supervisor.boot_id))
+    supervisor.watch.adopt(attempt, pidfd)
 
 
 def _attempt(attempt_id: str, record: dict[str, Any]) -> Attempt:

@@ -44,10 +44,6 @@ class Cgroups:
                 return None
             return path
 
-    def step_into(self, path: str) -> bool:
-        """Go where the next child is to be born; False when that cannot be."""
-        return enter(path, 0)
-
     def step_out(self) -> bool:
         """Go home; False when that cannot be, and the runner would be killed with the group."""
         return enter(self._home, 0)

@@ -70,25 +70,25 @@ class Runner:
         self._loop.add(reader.fileno(), READ, lambda _: _empty(reader))
 
     def _terminate(self, *_: object) -> None:
-        self._terminated = self._supervisor.draining = True
+        self._terminated = self._supervisor.starts.draining = True
 
     def _told_why(self, going_down: bool) -> None:
         if going_down:
             self._supervisor.interrupt()
 
     def _consider_ending(self) -> bool:
-        supervisor = self._supervisor
+        attempts, draining = self._supervisor.attempts, self._supervisor.starts.draining
         if self._terminated and self._question is None:
             self._question = Question(self._loop, self._told_why)
-        busy = supervisor.living > 0
+        busy = bool(attempts.alive)
         # jobd's drain waits for the acknowledgements; TERM does not, where the results are on disk.
-        settled = supervisor.all_on_disk if self._terminated else not supervisor.attempts
-        drained = supervisor.draining and not busy and settled
+        settled = attempts.all_on_disk if self._terminated else not attempts.known
+        drained = draining and not busy and settled
         if drained:
             self._loop.stop()
             return False
         # A drained runner that nobody asks for its results leaves them to the next one.
-        bored = not busy and not self._server.connections and (supervisor.draining or not supervisor.attempts)
+        bored = not busy and not self._server.connections and (draining or not attempts.known)
         if bored and self._idle is None:
             self._idle = self._loop.after(self._idle_exit_s, self._loop.stop)
         elif not bored and self._idle is not None:

@@ -12,7 +12,8 @@ from .connection import Connection
 from .loop import READ, Loop
 from .order import Invalid, Order
 from .protocol import PROTOCOL, message, wrap
-from .supervisor import Refused, Supervisor
+from .starts import Refused
+from .supervisor import Supervisor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,8 +101,8 @@ class Server:
             "pid": os.getpid(),
             "instance": self._instance,
             "boot_id": self.supervisor.boot_id,
-            "kill_by": self.supervisor.kill_by,
-            "draining": self.supervisor.draining,
+            "kill_by": self.supervisor.groups.kill_by,
+            "draining": self.supervisor.starts.draining,
         }
         connection.say(message("hello", hello))
 
@@ -110,15 +111,15 @@ class Server:
         self._list(connection, received)
 
     def _list(self, connection: Connection, _: dict[str, Any]) -> None:
-        connection.say(wrap("list", self.supervisor.summaries()))
+        connection.say(wrap("list", self.supervisor.attempts.summaries()))
 
     def _start(self, connection: Connection, received: dict[str, Any]) -> None:
-        known = self.supervisor.attempts.get(str(received.get("id")))
+        known = self.supervisor.attempts.known.get(str(received.get("id")))
         if known is not None:
             connection.say(wrap("known", known.summary()))
             return
         try:
-            self.supervisor.accept(Order(received))
+            self.supervisor.starts.accept(Order(received))
         except (Invalid, Refused) as error:
             reason = {"id": received.get("id"), "reason": str(error), "invalid": isinstance(error, Invalid)}
             connection.say(message("refused", reason))
@@ -128,25 +129,25 @@ class Server:
         if mode not in _CAUSES or not (grace_ms is None or (isinstance(grace_ms, int) and grace_ms >= 0)):
             connection.hang_up("kill: mode or grace_ms is wrong")
             return
-        attempt = self.supervisor.attempts.get(str(attempt_id))
+        attempt = self.supervisor.attempts.known.get(str(attempt_id))
         if attempt is None:
             connection.say(message("unknown", {"id": attempt_id}))
         elif attempt.state == ENDED:
             connection.say(wrap("known", attempt.summary()))
         else:
             connection.say(message("killing", {"id": attempt.id, "mode": mode}))
-            self.supervisor.kill(attempt, _CAUSES[mode], mode, grace_ms)
+            self.supervisor.ends.kill(attempt, _CAUSES[mode], mode, grace_ms)
 
     def _ack(self, connection: Connection, received: dict[str, Any]) -> None:
         ids = received.get("ids")
         if not isinstance(ids, list):
             connection.hang_up("ack: ids is not a list")
             return
-        done = [one for one in ids if isinstance(one, str) and self.supervisor.acknowledge(one)]
+        done = [one for one in ids if isinstance(one, str) and self.supervisor.attempts.acknowledge(one)]
         connection.say(message("acked", {"ids": done}))
 
     def _drain(self, connection: Connection, _: dict[str, Any]) -> None:
-        self.supervisor.draining = True
+        self.supervisor.starts.draining = True
         connection.say(message("draining", True))
 
     def _interrupt(self, connection: Connection, received: dict[str, Any]) -> None:
@@ -154,8 +155,8 @@ class Server:
         if not (most_ms is None or (isinstance(most_ms, int) and most_ms >= 0)):
             connection.hang_up("interrupt: grace_ms is wrong")
             return
-        self.supervisor.draining = True
-        connection.say(message("interrupting", self.supervisor.living))
+        self.supervisor.starts.draining = True
+        connection.say(message("interrupting", len(self.supervisor.attempts.alive)))
         self.supervisor.interrupt(most_ms)
 
     def _rescan(self, connection: Connection, _: dict[str, Any]) -> None:
