@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from unit.runner.harness import ENV, Client, Runner, ended, marked, pidfd
+from unit.runner.harness import ENV, Client, Runner, ended, marked, pidfd, the_marked
 
 
 @pytest.fixture(params=[True, False], ids=["cgroups", "no cgroups"])
@@ -36,14 +36,14 @@ def test_commands_outlive_a_killed_runner_and_end_lost(runner: Runner) -> None:
     script = "echo first; read line <fifo; echo second"
     os.mkfifo(runner.state / "fifo")
     attempt_id = runner.begin(client, ["/bin/sh", "-c", script], cwd=str(runner.state), env=traced(runner))
-    before = set(marked(str(runner.state)))
+    before = the_marked(str(runner.state))
     runner.kill()
     again = runner.start()
     (item,) = again.wait("list")
     assert (item["id"], item["state"], item["adopted"]) == (attempt_id, "running", True)
-    assert item["pid"] in before
+    assert item["pid"] == before
     # Nothing was started twice, and a second copy is refused as long as the first lives.
-    assert set(marked(str(runner.state))) == before
+    assert marked(str(runner.state)) == [before]
     again.say("start", **runner.order(["/bin/true"], run_id=item["run_id"], fence=2))
     assert "alive" in again.wait("refused")["reason"]
     (runner.state / "fifo").write_text("go\n")
@@ -71,7 +71,7 @@ def test_an_adopted_command_is_still_timed_out_and_killed(runner: Runner, way: s
 def test_a_command_that_ended_without_a_runner_is_lost(runner: Runner) -> None:
     client = runner.start()
     attempt_id = runner.begin(client, ["/bin/sleep", "1000"], env=traced(runner))
-    (pid,) = marked(str(runner.state))
+    pid = the_marked(str(runner.state))
     runner.kill()
     with pidfd(pid) as descriptor:
         signal.pidfd_send_signal(descriptor, signal.SIGKILL)
@@ -136,8 +136,7 @@ def test_what_another_boot_started_is_lost(runner: Runner) -> None:
     again = runner.start()
     (item,) = again.wait("list")
     assert item["result"]["cause"] == "lost"
-    for pid in marked(str(runner.state)):
-        os.kill(pid, signal.SIGKILL)
+    os.kill(the_marked(str(runner.state)), signal.SIGKILL)
 
 
 def test_a_living_runner_takes_over_from_a_dead_one(runner: Runner, tmp_path: Path, cgroups: bool) -> None:
@@ -170,7 +169,7 @@ def test_a_retry_waits_for_an_attempt_under_another_runner(runner: Runner, tmp_p
         second = other.start()
         second.say("start", **runner.order(["/bin/true"], run_id=9, fence=2, attempt=2))
         assert attempt_id in second.wait("refused")["reason"]
-        assert len(marked(str(runner.state))) == 1
+        the_marked(str(runner.state))
     finally:
         other.close()
 
@@ -186,7 +185,7 @@ def test_a_claim_that_came_back_waits_for_an_attempt_nobody_knew_of(
         second = other.start()
         second.say("start", **runner.order(["/bin/true"], run_id=9, fence=2, attempt=1, returned=1))
         assert attempt_id in second.wait("refused")["reason"]
-        assert len(marked(str(runner.state))) == 1
+        the_marked(str(runner.state))
     finally:
         other.close()
 
@@ -267,7 +266,7 @@ def test_a_retry_under_another_runner_kills_what_was_left_without_any_marker(
     mark = {"MARK": str(runner.state)}
     stray = f"env -i MARK={runner.state} setsid -f sleep 1000; echo ready"
     result = runner.run(client, ["/bin/sh", "-c", stray], env={**ENV, **mark}, run_id=9)
-    (left,) = marked(str(runner.state))
+    left = the_marked(str(runner.state))
     client.ask("ack", "acked", ids=[result["id"]])
     other = Runner(tmp_path, "2", cgroups=cgroups)
     try:
@@ -288,7 +287,7 @@ def test_a_retry_under_another_runner_kills_what_was_left_without_any_marker(
 def test_notes_of_what_was_left_go_when_nobody_of_it_lives(runner: Runner, cgroups: bool) -> None:
     client = runner.start()
     runner.run(client, ["/bin/sh", "-c", "sleep 1000 & echo ready"], env=traced(runner))
-    (left,) = marked(str(runner.state))
+    left = the_marked(str(runner.state))
     notes = runner.directory / "records"
     assert len([*notes.glob(".left-*")]) == 1
     runner.kill()

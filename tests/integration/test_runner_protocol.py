@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from unit.runner.harness import ENV, Client, Runner, ended, marked, pidfd
+from unit.runner.harness import ENV, Client, Runner, ended, pidfd, the_marked
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_duplicate_start_is_answered_and_starts_nothing(runner: Runner, client
     assert client.wait("known", order["id"])["state"] == "starting"
     client.say("start", **order)
     assert client.wait("known", order["id"])["state"] == "running"
-    assert len(marked(str(runner.state))) == 1
+    the_marked(str(runner.state))
     client.say("kill", id=order["id"], mode="kill")
     client.wait("ended", order["id"])
     client.say("start", **order)

@@ -202,6 +202,14 @@ def ended(descriptor: int, patience_s: float = PATIENCE_S) -> bool:
     return bool(poll.poll(patience_s * 1000))
 
 
+def the_marked(text: str) -> int:
+    """Return the one process that carries MARK=text: one in the middle of its exec shows no environment for a moment."""
+    end = time.monotonic() + PATIENCE_S
+    while len(found := marked(text)) != 1:
+        assert time.monotonic() < end, f"there are {found}"
+    return found[0]
+
+
 def marked(text: str) -> list[int]:
     """Return the processes that carry MARK=text in their environment."""
     found = []
