@@ -203,7 +203,7 @@ def ended(descriptor: int, patience_s: float = PATIENCE_S) -> bool:
 
 
 def the_marked(text: str) -> int:
-    """Return the one process that carries MARK=text: one in the middle of its exec shows no environment for a moment."""
+    """Return the one process that carries MARK=text; in the middle of an exec none shows its environment."""
     end = time.monotonic() + PATIENCE_S
     while len(found := marked(text)) != 1:
         assert time.monotonic() < end, f"there are {found}"
