@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobctl.crontabs.parts import FOLDERS, queue_of
+from jobctl.drafts.place import SCRIPTS
 from jobctl.errors import Forbidden, InvalidInput
 from jobctl.model import JobDraft, RunDraft, ScheduleDraft, ScheduleSpec
 from jobctl.states import After, FailureClass, Misfire, OnFailure, Overlap
@@ -373,6 +375,20 @@ def test_no_job_is_in_the_queue_of_what_jobd_delivers(name: str) -> None:
     with pytest.raises(InvalidInput, match="jobd's own"):
         check(queue=name)
     assert checked_queue(name) == name
+
+
+def test_the_queues_of_crons_folders_are_those_that_its_scripts_wait_in() -> None:
+    assert {queue_of(folder) for folder in FOLDERS} == SCRIPTS
+
+
+@pytest.mark.parametrize("name", sorted(SCRIPTS))
+def test_in_the_hosts_daemon_only_root_is_in_a_queue_of_crons_folders(name: str) -> None:
+    """jobd limits it to one at a time by itself, so whoever is in it could keep the host's scripts from running."""
+    for system, caller_uid in ((True, 0), (False, 1000)):
+        circumstances = here(system=system, caller_uid=caller_uid)
+        assert checked_job(draft(queue=name), circumstances).spec.queue == name
+    with pytest.raises(Forbidden, match="only root"):
+        checked_job(draft(queue=name), here(system=True, caller_uid=1000))
 
 
 def test_those_who_are_told_are_told_once() -> None:

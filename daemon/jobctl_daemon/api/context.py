@@ -13,6 +13,7 @@ from jobctl_daemon.api.overviews import Overviews
 from jobctl_daemon.api.room import Rooms
 from jobctl_daemon.auditlog import AuditLog
 from jobctl_daemon.execution.logs import LogFiles
+from jobctl_daemon.fair_queue import FairQueue
 from jobctl_daemon.files import FileState
 from jobctl_daemon.journal import Said
 from jobctl_daemon.services.jobfiles import JobFiles
@@ -236,6 +237,8 @@ class Services:
     """The last lines of the daemon's log, oldest first."""
     rooms: Rooms = field(init=False)
     overviews: Overviews = field(init=False)
+    bulk: FairQueue = field(default_factory=FairQueue)
+    """Whole files are checked one at a time, and accounts take turns."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rooms", Rooms(self.store, self.clock, self.settings))

@@ -18,7 +18,7 @@ from jobctl_daemon.api.answers import answer, nothing
 from jobctl_daemon.api.call import Call
 from jobctl_daemon.api.callers import ROOT
 from jobctl_daemon.api.context import Tables
-from jobctl_daemon.api.definitions import checked
+from jobctl_daemon.api.definitions import checked, checked_in_turn
 from jobctl_daemon.api.queries import Query
 from jobctl_daemon.patience import within
 from jobctl_daemon.spool import Check, Spool
@@ -60,7 +60,7 @@ async def get(call: Call) -> StreamResponse:
     _tell(call, "LIST", table)
     if data is None:
         raise _none(table.user)
-    verdict = await checked(check, data, table.user)
+    verdict = await checked_in_turn(call, check, data, table.user)
     shown = {
         "user": table.user,
         "path": table.spool.path(table.user),
@@ -74,7 +74,7 @@ async def put(call: Call) -> StreamResponse:
     """Installs it and runs it from now on. 400 with every line that is refused; then nothing has changed."""
     table = await _table(call)
     data, dry_run = await _sent(call)
-    verdict = await checked(check, data, table.user)
+    verdict = await checked_in_turn(call, check, data, table.user)
     if verdict.faults:
         raise _refused(verdict)
     done = {"user": table.user, "path": table.spool.path(table.user), "jobs": verdict.jobs}

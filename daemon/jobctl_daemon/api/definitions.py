@@ -105,6 +105,12 @@ async def checked(check: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
         raise Unavailable("the daemon is at its limit of threads", "try again in a moment") from error
 
 
+async def checked_in_turn(call: Call, check: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The same of what may be much: somebody who sends ten tables at once takes one thread, and others come between."""
+    async with call.services.bulk.turn(call.caller):
+        return await checked(check, *args, **kwargs)
+
+
 async def free_names(call: Call, made: Sequence[str], taken: Sequence[str]) -> list[str]:
     """For each made-up name one that no job of the caller's own has: itself, or with the next free number behind it."""
     used = set(taken)

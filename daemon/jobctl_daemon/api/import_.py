@@ -7,7 +7,7 @@ from jobctl.errors import InvalidInput
 from jobctl.model import JobDraft, Value
 from jobctl_daemon.api.answers import page
 from jobctl_daemon.api.call import Call
-from jobctl_daemon.api.definitions import checked, circumstances, free_names, with_upstream
+from jobctl_daemon.api.definitions import checked_in_turn, circumstances, free_names, with_upstream
 from jobctl_daemon.api.limits import IMPORT_MAX
 from jobctl_daemon.api.queries import NoQuery
 from jobctl_daemon.drafts import Checked, Circumstances, checked_job
@@ -27,7 +27,7 @@ async def import_(call: Call) -> StreamResponse:
         raise InvalidInput(f"there are over {IMPORT_MAX} jobs", "send them in several imports", field="jobs")
     here = circumstances(call)
     each = [(draft, await with_upstream(call, draft.schedule, here)) for draft in batch.jobs]
-    definitions = await checked(_all, each)
+    definitions = await checked_in_turn(call, _all, each)
     await call.services.rooms.for_jobs(call.caller, None, len(definitions))
     named = await _with_names(call, definitions)
     jobs = await call.services.store.create_jobs(

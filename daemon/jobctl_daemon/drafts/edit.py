@@ -34,7 +34,7 @@ def checked_edit(spec: JobSpec, patch: dict[str, Any], here: Circumstances) -> C
     work = spec.execution
     if not _WORK.isdisjoint(patch):
         work = msgspec.structs.replace(checked_work(draft, here), path=work.path)
-    queue, priority = place_of(draft, ADD)
+    queue, priority = place_of(draft, ADD, here)
     edited = msgspec.structs.replace(
         spec,
         name=checked_name(draft.name, draft.target),

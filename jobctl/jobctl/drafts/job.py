@@ -35,7 +35,7 @@ def checked_job(draft: JobDraft, here: Circumstances, otherwise: Defaults = ADD)
     """The definition that a draft means; `otherwise` is what holds for what it does not say."""
     schedule = checked_schedule(draft.schedule, draft.run_at, draft.timezone, here)
     value = schedule_of(schedule)
-    queue, priority = place_of(draft, otherwise)
+    queue, priority = place_of(draft, otherwise, here)
     spec = JobSpec(
         name=checked_name(draft.name, draft.target),
         schedule=schedule,

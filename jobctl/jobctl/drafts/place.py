@@ -4,8 +4,9 @@ import re
 from typing import Final
 
 from jobctl.defaults import PRIORITIES, Defaults
+from jobctl.drafts.circumstances import Circumstances
 from jobctl.drafts.values import matching
-from jobctl.errors import InvalidInput
+from jobctl.errors import Forbidden, InvalidInput
 from jobctl.model import JobDraft
 
 QUEUE_CHARS_MAX: Final = 64
@@ -13,14 +14,20 @@ PRIORITY_MAX: Final = 9
 _QUEUE: Final = rf"(?!-)(?=.*\w)[\w.@/:+-]{{1,{QUEUE_CHARS_MAX}}}"
 #: What it delivers goes through these: a job in one of them would hold up everybody's mail.
 _JOBD_ALONE: Final = frozenset({"jobd-mail", "notices"})
+#: Those of cron's folders, which root's daemon limits to one at a time by itself: nobody chose to share them.
+SCRIPTS: Final = frozenset({"cron.hourly", "cron.daily", "cron.weekly", "cron.monthly"})
+_ROOT: Final = 0
 _NUMBER: Final = re.compile(r"[+-]?[0-9]", re.ASCII)
 
 
-def place_of(draft: JobDraft, otherwise: Defaults) -> tuple[str, int]:
+def place_of(draft: JobDraft, otherwise: Defaults, here: Circumstances) -> tuple[str, int]:
     """Queue and priority."""
     queue = otherwise.queue if draft.queue is None else checked_queue(draft.queue)
     if queue in _JOBD_ALONE:
         raise InvalidInput(f"the queue {queue} is jobd's own", "name another queue", field="queue")
+    if queue in SCRIPTS and here.system and here.caller_uid != _ROOT:
+        hint = "the host's own scripts wait in it for each other: name another queue"
+        raise Forbidden(f"only root has jobs in the queue {queue}", hint, details={"field": "queue"})
     return queue, otherwise.priority if draft.priority is None else checked_priority(draft.priority)
 
 

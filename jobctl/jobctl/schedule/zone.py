@@ -31,14 +31,10 @@ def find_zone(name: str) -> ZoneInfo:
 
 
 def _nearest(name: str) -> str:
-    import difflib
+    from .near_zones import near
 
-    by_lower = {known.lower(): known for known in _known_zones()}
-    wanted = name[:_MAX_NAME].lower().replace(" ", "_")
-    cities = [known for lower, known in by_lower.items() if lower.rpartition("/")[2] == wanted]
-    close = [by_lower[lower] for lower in difflib.get_close_matches(wanted, by_lower, n=3, cutoff=0.6)]
-    near = list(dict.fromkeys(cities[:3] + close))[:3]
-    return f"Did you mean {' or '.join(near)}?" if near else "Use an IANA name, such as Europe/Berlin or UTC."
+    like = near(name[:_MAX_NAME], _known_zones())
+    return f"Did you mean {' or '.join(like)}?" if like else "Use an IANA name, such as Europe/Berlin or UTC."
 
 
 @lru_cache(maxsize=1)
