@@ -10,6 +10,8 @@ from typing import Final
 
 #: Below it two names have nothing to do with each other.
 _LIKE: Final = 0.55
+#: What is so much less like than the likest is not what was meant.
+_NEARLY: Final = 0.85
 
 Pairs = Mapping[str, Sequence[int]]
 
@@ -23,7 +25,8 @@ def near(word: str, known: tuple[str, ...], most: int = 3) -> list[str]:
     for pair in own:
         shared.update(pairs.get(pair, ()))
     likeness = {number: 2 * count / (len(own) + len(known[number]) + 1) for number, count in shared.items()}
-    like = sorted((-share, number) for number, share in likeness.items() if share >= _LIKE)
+    least = max(_LIKE, _NEARLY * max(likeness.values(), default=0.0))
+    like = sorted((-share, number) for number, share in likeness.items() if share >= least)
     return [known[number] for number in dict.fromkeys([*cities.get(wanted, ()), *(number for _, number in like)])][
         :most
     ]
