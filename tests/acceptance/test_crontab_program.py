@@ -400,6 +400,52 @@ def test_what_an_editor_saves_beside_the_file_when_it_has_to_end_is_kept(daemon:
     assert table(daemon) == GOOD
 
 
+@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_second_signal_does_not_break_off_what_the_editor_saves(
+    daemon: RealDaemon, crontab: Run, first: signal.Signals, second: signal.Signals
+) -> None:
+    """An interactive shell passes on the HUP of a connection that drops, which its jobs have from the kernel too."""
+    put(daemon)
+    again = second.name.removeprefix("SIG")
+    saves = f"kill -{again} $PPID; sleep 0.3; echo mine > $1.save; kill -{again} $PPID; exit 1"
+    editor = script(daemon, f'trap "{saves}" TERM HUP; echo ready; while :; do sleep 0.1; done')
+    with typed(daemon, "-e", EDITOR=editor) as seat:
+        seat.until("ready")
+        os.kill(seat.process.pid, first)
+        code, said = seat.end()
+    (folder,) = daemon.home.glob("crontab.*")
+    assert (code, f"edits left in {folder}" in " ".join(said.split())) == (1, True), said
+    assert (folder / "crontab.save").read_bytes() == b"mine\n"
+
+
+@pytest.mark.parametrize(
+    ("edit", "question"),
+    [
+        ('echo bad >> "$1"', "retry the same edit? (y/n) "),
+        ('printf "0 5 * * * x" >> "$1"', "Add the missing newline? (y/n) "),
+    ],
+)
+def test_a_terminal_that_goes_away_at_a_question_costs_no_edit(
+    daemon: RealDaemon, crontab: Run, tmp_path: Path, edit: str, question: str
+) -> None:
+    put(daemon)
+    written = tmp_path / "written"
+    telling = ["sh", "-c", f'exec "$@" 2> {tmp_path}/said', "sh", *PROGRAM, "-e"]
+    editor = script(daemon, f'{edit}; cp "$1" {written}')
+    for _ in range(5):  # what comes first, the end of the terminal or the signal, is as it comes
+        with keyboard(telling, daemon.environ | {"EDITOR": editor}) as seat:
+            seat.until(question)
+            seat.waits()
+            code = seat.hangs_up()
+        (path,) = daemon.home.glob("crontab.*/crontab")
+        said = (tmp_path / "said").read_text()
+        assert (code, said.splitlines()[-1]) == (1, f"crontab: edits left in {path}"), said
+        assert path.read_bytes() == written.read_bytes()
+        subprocess.run(["rm", "-rf", str(path.parent)], check=True)
+    assert table(daemon) == GOOD
+
+
 def test_an_interrupt_is_the_editors_while_it_runs_and_ends_a_question(daemon: RealDaemon, crontab: Run) -> None:
     put(daemon)
     editor = script(daemon, 'trap "echo caught; echo bad >> $1; exit 0" INT; echo ready; while :; do sleep 0.1; done')

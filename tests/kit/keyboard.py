@@ -60,6 +60,12 @@ class Keyboard:
             pass
         return self.process.wait(PATIENCE_S), self.text
 
+    def hangs_up(self) -> int:
+        """The terminal goes away, as when a connection drops; the exit code."""
+        os.close(self._ours)
+        self._ours = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        return self.process.wait(PATIENCE_S)
+
     def fills(self) -> None:
         """Returns when the terminal has taken nothing for half a second, since nobody reads."""
         deadline = time.monotonic() + 3 * PATIENCE_S

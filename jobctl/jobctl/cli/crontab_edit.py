@@ -2,8 +2,10 @@
 
 from typing import Final, NamedTuple
 
-from jobctl.cli.crontab_sheet import Sheet, Told, told_to_end
+from jobctl.cli.crontab_sheet import Sheet
 from jobctl.cli.crontab_table import Refused, Said, Whose, bytes_of, install, tell_error, yes_or_no
+from jobctl.cli.crontab_told import Told, told_to_end
+from jobctl.cli.ending import Ended, How
 from jobctl.cli.session import Session
 from jobctl.client.sync import NO_CRONTAB, Client
 from jobctl.errors import Conflict, JobctlError, NotFound
@@ -37,24 +39,32 @@ def edit(session: Session, client: Client, whose: Whose) -> None:
     if seen.etag == NO_CRONTAB:
         session.render.word(f"no crontab for {whose.user} - using an empty one")
     begun = seen.data if seen.etag != NO_CRONTAB else HELP
-    with told_to_end():
+    with told_to_end(session.world.clock) as ear:
         paper = Sheet(begun, session.world.environ)
         try:
-            _until_done(session, client, whose, paper, seen, begun)
+            with ear.listening():
+                _until_done(session, client, whose, paper, seen, begun)
         except BaseException as error:
-            path = paper.left(begun)
-            if path is None:
-                if isinstance(error, Told):
-                    raise Said(f"crontab: {error}; nothing was installed") from error
-                raise
-            _tell_why(session, error)
-            left = f"crontab: edits left in {path}"
-            if isinstance(error, Said | Told | JobctlError):
-                raise Said(left) from error
-            session.render.word(left)
+            _keep(session, paper, begun, error)
             raise
         finally:
             paper.close()
+
+
+def _keep(session: Session, paper: Sheet, begun: bytes, error: BaseException) -> None:
+    """What was written is there when this program has ended, and it is said where, while no signal cuts that short.
+
+    Raises `Said` or `Ended` for what is no surprise.
+    """
+    path = paper.left(begun)
+    if path is None:
+        if isinstance(error, Told):
+            raise Said(f"crontab: {error}; nothing was installed") from error
+        return
+    _tell_why(session, error)
+    session.render.word(f"crontab: edits left in {path}")
+    if isinstance(error, Said | Told | JobctlError):
+        raise Ended(How.TROUBLE) from error
 
 
 def _tell_why(session: Session, error: BaseException) -> None:

@@ -12,9 +12,10 @@ import stat
 import subprocess
 from collections.abc import Iterator, Mapping
 from types import FrameType
-from typing import Any, Final
+from typing import Final
 
 from jobctl.cli.crontab_table import BYTES_MAX, Said
+from jobctl.cli.crontab_told import TELLING, Told, handling
 
 _USUAL: Final = ("sensible-editor", "editor", "vi", "nano")
 #: Editors that are told to end get so long to save what they have.
@@ -22,15 +23,6 @@ _END_S: Final = 3.0
 _NOT_YOURS: Final = "Temporary crontab no longer owned by you."
 #: With none of these the editor is started without a shell, which would take a ^C for its own.
 _FOR_A_SHELL: Final = re.compile(r"[|&;<>()$`*?\[\]#~=%{}!\n]")
-_TELLING: Final = (signal.SIGTERM, signal.SIGHUP)
-
-
-class Told(Exception):
-    """A signal has told this program to end."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(f"told to end by {signal.Signals(number).name}")
-        self.number = number
 
 
 class Sheet:
@@ -120,42 +112,17 @@ def editor_of(environ: Mapping[str, str]) -> str:
     return found
 
 
-@contextlib.contextmanager
-def told_to_end() -> Iterator[None]:
-    """Inside, TERM and HUP raise `Told`, so that nothing is lost and nothing is left."""
-
-    def tell(number: int, _: FrameType | None) -> None:
-        raise Told(number)
-
-    with _handling(dict.fromkeys(_TELLING, tell)):
-        yield
-
-
-@contextlib.contextmanager
-def _handling(wanted: Mapping[signal.Signals, Any]) -> Iterator[None]:
-    try:
-        before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
-    except ValueError:  # not in the main thread: whoever calls has signals in hand
-        yield
-        return
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _run(editor: str, path: str, environ: Mapping[str, str]) -> int:
     """The editor's exit code, negative for a signal. The caller's ^C and ^\\ are for the editor alone meanwhile.
 
     The handlers are functions and not SIG_IGN, which the editor would inherit.
     """
-    with _handling({signal.SIGINT: _nothing, signal.SIGQUIT: _nothing}), _terminal_as_it_was():
+    with handling({signal.SIGINT: _nothing, signal.SIGQUIT: _nothing}), _terminal_as_it_was():
         process: subprocess.Popen[bytes] | None = None
         told: list[int] = []
         try:
             # Told in the midst of this, we would not know of the editor that is already there.
-            with _handling(dict.fromkeys(_TELLING, lambda number, _: told.append(number))):
+            with handling(dict.fromkeys(TELLING, lambda number, _: told.append(number))):
                 process = subprocess.Popen(_command(editor, path), env=dict(environ))
             if told:
                 signal.raise_signal(told[0])
@@ -206,7 +173,7 @@ def _terminal_as_it_was() -> Iterator[None]:
     try:
         yield
     finally:
-        with _handling({signal.SIGTTOU: signal.SIG_IGN}), contextlib.suppress(termios.error, OSError):
+        with handling({signal.SIGTTOU: signal.SIG_IGN}), contextlib.suppress(termios.error, OSError):
             termios.tcsetattr(0, termios.TCSADRAIN, attributes)
 
 

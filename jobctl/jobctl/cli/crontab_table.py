@@ -76,7 +76,15 @@ def conclusion(kinds: Iterable[str]) -> str:
 
 # ── words ────────────────────────────────────────────────────────
 def yes_or_no(session: Session, question: str, again: str) -> bool | None:
-    """What a person answers; None when there is nobody to answer. Asks until it is a yes or a no, as crontab(1)."""
+    """What a person answers; None when there is nobody to answer, or no terminal any more. Asks until it is a yes or a
+    no, as crontab(1)."""
+    try:
+        return _answered(session, question, again)
+    except OSError:
+        return None
+
+
+def _answered(session: Session, question: str, again: str) -> bool | None:
     out = session.render.out
     out.write(question)
     while True:

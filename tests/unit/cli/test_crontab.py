@@ -1,19 +1,25 @@
 """`crontab` against the documented API: what is sent, what is said, and what a daemon in trouble costs."""
 
 import base64
+import errno
 import getpass
 import json
 import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jobctl.cli.crontab_sheet import Sheet, editor_of
 from jobctl.cli.crontab_table import Said
+from jobctl.cli.crontab_told import Told, told_to_end
 from jobctl.cli.main import run as run_cli
+from jobctl.cli.render import Render
 from jobctl.cli.world import World
+from kit.clock import ManualClock
 from unit.cli.conftest import Cli, Result, StandingClock, Stream
 from unit.cli.test_startup import COUNT, HEAVY
 from unit.client.fake_daemon import Answer, FakeDaemon, problem
@@ -151,6 +157,79 @@ def test_an_edit_that_cannot_be_stored_is_kept(daemon: FakeDaemon, tmp_path: Any
         1,
         ["crontab: installing new crontab", "crontab: no room", "  make some", f"crontab: edits left in {path}"],
     )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_breaks_off_a_question_and_not_the_saving(
+    daemon: FakeDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    """The terminal says its end in two ways, and the signal is the later one as often as not."""
+    order: list[str] = []
+
+    def read(_: Stream) -> str:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def left(paper: Sheet, begun: bytes) -> str | None:
+        signal.raise_signal(number)
+        return saved(paper, begun)
+
+    def word(render: Render, text: str, mark: str = "") -> None:
+        order.append(text)
+        printed(render, text, mark)
+
+    def close(paper: Sheet) -> None:
+        order.append("closed")
+        closed(paper)
+
+    saved, closed, printed = Sheet.left, Sheet.close, Render.word
+    monkeypatch.setattr(Sheet, "close", close)
+    monkeypatch.setattr(Render, "word", word)
+    monkeypatch.setattr(Stream, "readline", read)
+    monkeypatch.setattr(Sheet, "left", left)
+    has(daemon)
+    refused = problem(400, "bad_request", "errors")
+    daemon.override("PUT", "/v1/crontab", refused._replace(body=refused.body | {"problems": []}))
+    done = crontab(daemon, "-e", EDITOR="sed -i s/3/4/", TMPDIR=str(tmp_path))
+    (path,) = tmp_path.glob("crontab.*/crontab")
+    assert path.read_bytes() == TABLE.replace(b"3", b"4")
+    assert (done.code, done.err.splitlines()[-1]) == (1, f"crontab: edits left in {path}")
+    assert order[-2:] == [f"crontab: edits left in {path}", "closed"]  # what comes after it may be cut short
+
+
+def test_the_end_is_heard_once_and_where_something_may_be_broken_off() -> None:
+    clock = ManualClock(0)
+    with told_to_end(clock) as ear:
+        signal.raise_signal(signal.SIGHUP)  # before there is anything: heard as soon as somebody listens
+        with pytest.raises(Told, match="SIGHUP"), ear.listening():
+            raise AssertionError("it goes on")
+        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+            signal.raise_signal(number)
+        clock.tick(5_000)
+        signal.raise_signal(signal.SIGTERM)
+    with told_to_end(clock) as ear:
+        with pytest.raises(KeyboardInterrupt), ear.listening():
+            signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
+
+
+def test_who_tells_a_program_that_hangs_to_end_much_later_is_obeyed() -> None:
+    hangs = """
+import signal
+from jobctl.cli.crontab_told import told_to_end
+from kit.clock import ManualClock
+clock = ManualClock(0)
+with told_to_end(clock) as ear:
+    with ear.listening():
+        pass
+    signal.raise_signal(signal.SIGTERM)
+    clock.tick(5_001)
+    print("hangs", flush=True)
+    signal.raise_signal(signal.SIGTERM)
+    print("goes on")
+"""
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", hangs], env=env, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (-signal.SIGTERM, b"hangs\n"), done.stderr
 
 
 def test_the_editor_is_chosen_as_crontab_does_it() -> None:
