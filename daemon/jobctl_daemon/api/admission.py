@@ -48,12 +48,12 @@ class Lists:
     def _list(self, path: str) -> _Read | None:
         """None: there is no such file."""
         try:
-            found = os.stat(path)
-        except (FileNotFoundError, NotADirectoryError):
-            self._read.pop(path, None)
-            return None
+            found = _found(path)
         except OSError as error:
             return self._unreadable(path, (0, 0, 0, 0), error)
+        if found is None:
+            self._read.pop(path, None)
+            return None
         signature = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
         known = self._read.get(path)
         if known is None or known.signature != signature:
@@ -70,13 +70,25 @@ class Lists:
         return _Read(signature, None)
 
 
+def _found(path: str) -> os.stat_result | None:
+    """The file; a link that leads nowhere is there as well, and is itself what was found. None: there is nothing."""
+    for look in (os.stat, os.lstat):
+        try:
+            return look(path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+    return None
+
+
 def _names(path: str) -> frozenset[str]:
     """One a line, as cron reads them."""
     descriptor = os.open(path, _FLAGS)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(f"{path} is no plain file")
-        data = os.read(descriptor, _BYTES_MAX)
+            raise OSError("it is no plain file")
+        data = os.read(descriptor, _BYTES_MAX + 1)
     finally:
         os.close(descriptor)
+    if len(data) > _BYTES_MAX:
+        raise OSError(f"it is larger than {_BYTES_MAX >> 20} MiB")
     return frozenset(line.strip() for line in os.fsdecode(data).splitlines() if line.strip())

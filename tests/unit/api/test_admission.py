@@ -59,7 +59,7 @@ def test_a_change_is_seen_at_once_also_one_that_keeps_time_and_size(etc: Etc) ->
 
 
 @pytest.mark.parametrize("which", ["allow", "deny"])
-@pytest.mark.parametrize("kind", ["folder", "fifo", "loop"])
+@pytest.mark.parametrize("kind", ["folder", "fifo", "loop", "dangling", "through a file", "too large"])
 def test_a_list_that_cannot_be_read_serves_nobody_and_holds_nothing_up(etc: Etc, which: str, kind: str) -> None:
     path: Path = getattr(etc, which)
     match kind:
@@ -67,10 +67,31 @@ def test_a_list_that_cannot_be_read_serves_nobody_and_holds_nothing_up(etc: Etc,
             path.mkdir()
         case "fifo":
             os.mkfifo(path)
+        case "dangling":
+            path.symlink_to(path.with_name("gone"))
+        case "too large":
+            path.write_text("ada\n" * (1 << 18) + "eve\n")
+        case "through a file":
+            path.with_name("file").touch()
+            path.symlink_to(path.with_name("file") / "list")
         case _:
             path.symlink_to(path)
     assert etc.served("ada", "root-would-not-be-asked") == []
     assert str(path) in (etc.lists.refusal("ada") or "")
+
+
+@pytest.mark.parametrize("which", ["allow", "deny", "cron_allow", "cron_deny"])
+def test_a_link_to_a_list_counts_from_when_it_leads_somewhere_to_when_it_is_gone(etc: Etc, which: str) -> None:
+    path: Path = getattr(etc, which)
+    kept = path.with_name("kept")
+    path.symlink_to(kept)
+    assert etc.served("ada", "bob") == []
+    kept.write_text("ada\n")
+    assert etc.served("ada", "bob") == (["ada"] if "allow" in which else ["bob"])
+    kept.unlink()
+    assert etc.served("ada", "bob") == []
+    path.unlink()
+    assert etc.served("ada", "bob") == ["ada", "bob"]
 
 
 def test_names_that_are_no_text_are_names_as_well(etc: Etc) -> None:
