@@ -91,12 +91,15 @@ def _read(path: str, trust: Trust, before: Mark) -> Reading:
         why = trust.refusal(os.stat(os.path.dirname(os.path.realpath(path))), "the folder that the link leads to")
         if why is not None:
             return Reading(before, None, why)
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        there = os.fstat(descriptor)
+    with open(path, "rb", opener=_opened) as file:
+        there = os.fstat(file.fileno())
         if not stat.S_ISREG(there.st_mode):
             return Reading(before, None, "this is no regular file")
         why = trust.refusal(there, "the file")
         if why is not None:
             return Reading(before, None, why)
         return Reading(before, file.read(FILE_BYTES_MAX + 1))
+
+
+def _opened(path: str, _: int) -> int:
+    return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)

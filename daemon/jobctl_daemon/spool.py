@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from jobctl.errors import Conflict, Forbidden, InvalidInput, Unavailable
+from jobctl.errors import Conflict, Forbidden, InvalidInput, JobctlError, Unavailable
 
 #: cron takes no name with a dot at its beginning for a table, and neither do we.
 _DRAFT: Final = ".jobctl."
@@ -159,10 +159,17 @@ def _read(folder: int, name: str, path: str) -> bytes | None:
         if error.errno == errno.ELOOP:
             raise Conflict(f"{path} is a symbolic link, and no link is followed there", "put a file there") from error
         raise Forbidden(f"{path} cannot be read", details={"why": error.strerror}) from error
-    with open(descriptor, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Conflict(f"{path} is no regular file", "move it away")
-        return file.read(READ_BYTES_MAX)
+            raise _no_file(path)
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(READ_BYTES_MAX)
+    finally:
+        os.close(descriptor)
+
+
+def _no_file(path: str) -> Conflict:
+    return Conflict(f"{path} is no regular file", "move it away")
 
 
 def _cron_group() -> int:
@@ -179,7 +186,9 @@ def _no_folder(path: str, error: OSError) -> Unavailable:
     return Unavailable(f"{path} cannot be opened", "see its owner and mode", details={"why": error.strerror})
 
 
-def _not_written(path: str, error: OSError) -> Unavailable:
+def _not_written(path: str, error: OSError) -> JobctlError:
+    if error.errno == errno.EISDIR:
+        return _no_file(path)
     hint = "make room there, then try again" if error.errno in _NO_ROOM else "see its owner, its mode, and dmesg"
     return Unavailable(
         f"{path} could not be written: {error.strerror}; it is as it was", hint, details={"why": error.strerror}

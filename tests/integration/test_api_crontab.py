@@ -4,8 +4,9 @@ import base64
 import json
 import os
 import pwd
+import socket
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from jobctl.crontabs.jobs import ENV_MAX
 from jobctl.drafts.work import ENV_MAX as WORK_ENV_MAX
 from jobctl.errors import Unavailable
 from jobctl_daemon.spool import Spool
+from kit.descriptors import held_open
 from kit.small_disk import small_disk
 from kit.syslog import Syslog
 from unit.api.world import Answer, World, world
@@ -75,6 +77,11 @@ class Here:
 
 def _path(query: dict[str, str]) -> str:
     return "/v1/crontab" + ("?" + "&".join(f"{name}={value}" for name, value in query.items()) if query else "")
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
 
 
 @pytest.fixture
@@ -283,6 +290,25 @@ async def test_links_and_other_things_in_the_spool_are_not_followed(here: Here, 
     (here.folder / ".jobctl.me").symlink_to(secret)
     assert (await here.put(b"#\n")).status == 200
     assert secret.read_bytes() == b"secret\n"
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, _socket], ids=["folder", "FIFO", "socket"])
+async def test_what_is_no_file_in_the_spool_is_told_and_takes_no_descriptor(
+    here: Here, make: Callable[[Path], None]
+) -> None:
+    here.folder.mkdir(parents=True)
+    make(here.file())
+    for _ in range(3):
+        for answer in (await here.get(), await here.put(b"#\n", seen='"1"')):
+            assert answer.status in (403, 409), answer
+            assert "no regular file" in answer.json["title"] or "cannot be read" in answer.json["title"]
+    assert held_open(here.file()) == 0
+    if here.file().is_dir():  # anything else is replaced, and removed, as a file is
+        for answer in (await here.put(b"#\n"), await here.delete()):
+            assert (answer.status, "no regular file" in answer.json["title"]) == (409, True)
+        assert [path.name for path in here.folder.iterdir()] == [ME]
+    else:
+        assert (await here.put(b"#\n")).status == 200
 
 
 async def test_a_spool_that_is_a_link_is_refused(here: Here, tmp_path: Path) -> None:

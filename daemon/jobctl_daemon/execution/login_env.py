@@ -58,12 +58,15 @@ def _stamp(found: os.stat_result) -> tuple[int, ...]:
 
 
 def _read(path: str) -> _Read:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
+    with open(path, "rb", opener=_opened) as file:
+        found = os.fstat(file.fileno())
         trusted = stat.S_ISREG(found.st_mode) and found.st_uid in (_ROOT, os.geteuid()) and not found.st_mode & 0o022
         text = file.read(_BYTES_MAX) if trusted else b""
     return _Read(_stamp(found), tuple(assembled(text.decode("utf-8", "surrogateescape"))))
+
+
+def _opened(path: str, _: int) -> int:
+    return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
 
 
 def assembled(text: str) -> Iterator[str]:

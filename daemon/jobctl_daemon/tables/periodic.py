@@ -90,15 +90,18 @@ def _crontabs(places: TablePlaces) -> Iterator[tuple[str, bytes]]:
 def _anacrontab(path: str) -> bytes | None:
     """Its bytes; None without one. Raises `OSError` for one that root should not run."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with open(path, "rb", opener=_opened) as file:
+            there = os.fstat(file.fileno())
+            why = refusal(Kind.SYSTEM, FileFacts(there.st_mode, there.st_uid, there.st_nlink, there.st_size), 0)
+            if why is not None:
+                raise OSError(0, why)
+            return file.read(BYTES_MAX)
     except FileNotFoundError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        there = os.fstat(descriptor)
-        why = refusal(Kind.SYSTEM, FileFacts(there.st_mode, there.st_uid, there.st_nlink, there.st_size), 0)
-        if why is not None:
-            raise OSError(0, why)
-        return file.read(BYTES_MAX)
+
+
+def _opened(path: str, _: int) -> int:
+    return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
 def _written_ms(root: str, folders: dict[str, tuple[Entry, ...]]) -> int:

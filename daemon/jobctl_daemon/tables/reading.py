@@ -64,16 +64,16 @@ def _read(table: Table, owner_uid: int) -> bytes:
     if link_uid is not None and table.kind is Kind.SYSTEM:
         there = os.stat(table.path)
     _judge(table, there, link_uid, owner_uid)
-    follow = 0 if table.kind is Kind.SYSTEM else os.O_NOFOLLOW
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    flags |= 0 if table.kind is Kind.SYSTEM else os.O_NOFOLLOW
     try:
-        descriptor = os.open(table.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | follow)
+        with open(table.path, "rb", opener=lambda path, _: os.open(path, flags)) as file:
+            _judge(table, os.fstat(file.fileno()), link_uid, owner_uid)  # it may be another one by now
+            data = file.read(BYTES_MAX + 1)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise _Refused("it is a symbolic link, and in the spool cron follows none") from error
         raise
-    with os.fdopen(descriptor, "rb") as file:
-        _judge(table, os.fstat(descriptor), link_uid, owner_uid)  # it may be another one by now
-        data = file.read(BYTES_MAX + 1)
     if len(data) > BYTES_MAX:
         raise _Refused(f"it is larger than {BYTES_MAX >> 20} MiB")
     return data

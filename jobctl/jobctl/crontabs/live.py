@@ -115,10 +115,10 @@ def _spool(folder: str) -> Iterator[LiveTable]:
 def _read_as_cron_would(path: str, *, owner: int | None = None, private: bool = False) -> bytes | None:
     """The bytes; None for what cron ignores too: no regular file, one that others may write, or one that is neither its
     owner's nor root's (`process_crontab` in database.c). `private`: a table of the spool, of mode 0600 and no link."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (os.O_NOFOLLOW if private else 0)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (os.O_NOFOLLOW if private else 0))
-        with open(descriptor, "rb") as file:
-            found = os.fstat(descriptor)
+        with open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
+            found = os.fstat(file.fileno())
             mode = stat.S_IMODE(found.st_mode)
             insecure = mode != _PRIVATE if private else mode & (stat.S_IWGRP | stat.S_IWOTH)
             if not stat.S_ISREG(found.st_mode) or insecure or found.st_nlink != 1 or found.st_size > _BYTES_MAX:
