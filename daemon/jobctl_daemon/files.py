@@ -22,8 +22,14 @@ class FileState(Fact, frozen=True):
     """crontab; periodic: an anacrontab, or a folder of scripts; or jobs."""
     owner_uid: int
     """Whose jobs it makes: who else may not hear of it, but root."""
+    owner_name: str | None = None
+    """Of a user's table: its owner is the number with this name."""
     jobs: int = 0
     """How many it owns."""
     loaded_ms: int | None = None
     """When its content was taken over last; None: never by this daemon."""
     problems: tuple[Problem, ...] = ()
+
+    def is_of(self, uid: int, name: str) -> bool:
+        """Whether an account may hear of it. One that was given an old number is another one."""
+        return self.owner_uid == uid and self.owner_name in (None, name)

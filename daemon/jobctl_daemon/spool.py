@@ -30,6 +30,8 @@ _NAME_BYTES_MAX: Final = 255 - len(_DRAFT)
 READ_BYTES_MAX: Final = 16 * 1024 * 1024
 Check = Callable[[bytes | None], None]
 """Is given the table that is there, None without one, and refuses by raising."""
+#: Whose tables are root's own: cron runs them as those of the user they are named after.
+_ROOT: Final = 0
 
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -45,22 +47,27 @@ class Spool:
         """Where the table of a user is. `InvalidInput` for a name that is no name of a file."""
         return os.path.join(self.folder, checked_name(user))
 
-    def read(self, user: str) -> bytes | None:
-        """The table, byte for byte; None when there is none."""
+    def read(self, user: str, *, eyes: int | None = None) -> bytes | None:
+        """The table, byte for byte; None when there is none.
+
+        `eyes`: for whose uid, `Forbidden` where the file is neither theirs nor root's: a name may have had another
+        holder, whose table is still there. None: for root, who sees whoever's.
+        """
         name = checked_name(user)
         with self._open() as folder:
-            return None if folder is None else _read(folder, name, self.path(user))
+            return None if folder is None else _read(folder, name, self.path(user), eyes)
 
-    def replace(self, user: str, uid: int, data: bytes, check: Check | None = None) -> None:
+    def replace(self, user: str, uid: int, data: bytes, check: Check | None = None, *, eyes: int | None = None) -> None:
         """Puts `data` in the place of the user's table, on the disk when this returns; otherwise nothing has changed.
 
-        Nobody else writes here between the check and that.
+        Nobody else writes here between the check and that. The name is the user's, whoever's the file is that is
+        there; a check tells of its content, so it is for the same `eyes` as a look at it.
         """
         name = checked_name(user)
         self._make()
         with self._locked() as folder:
             if check is not None:
-                check(_read(folder, name, self.path(user)))
+                check(_read(folder, name, self.path(user), eyes))
             draft = _DRAFT + name
             try:
                 with contextlib.suppress(FileNotFoundError):
@@ -73,15 +80,15 @@ class Spool:
                     os.unlink(draft, dir_fd=folder)
                 raise _not_written(self.path(user), error) from error
 
-    def remove(self, user: str, check: Check | None = None) -> bool:
-        """Whether there was one; it is gone from the disk when this returns."""
+    def remove(self, user: str, check: Check | None = None, *, eyes: int | None = None) -> bool:
+        """Whether there was one; it is gone from the disk when this returns. `eyes` as in `replace`."""
         name = checked_name(user)
         if not os.path.isdir(self.folder):
             return False
         with self._locked() as folder:
             try:
                 if check is not None:
-                    check(_read(folder, name, self.path(user)))
+                    check(_read(folder, name, self.path(user), eyes))
                 os.unlink(name, dir_fd=folder)
                 os.fsync(folder)
             except FileNotFoundError:
@@ -149,7 +156,7 @@ def checked_name(user: str) -> str:
     return user
 
 
-def _read(folder: int, name: str, path: str) -> bytes | None:
+def _read(folder: int, name: str, path: str, eyes: int | None) -> bytes | None:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor = os.open(name, flags, dir_fd=folder)
@@ -160,8 +167,11 @@ def _read(folder: int, name: str, path: str) -> bytes | None:
             raise Conflict(f"{path} is a symbolic link, and no link is followed there", "put a file there") from error
         raise Forbidden(f"{path} cannot be read", details={"why": error.strerror}) from error
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        there = os.fstat(descriptor)
+        if not stat.S_ISREG(there.st_mode):
             raise _no_file(path)
+        if eyes is not None and there.st_uid not in (eyes, _ROOT):
+            raise _another_s(path)
         with open(descriptor, "rb", closefd=False) as file:
             return file.read(READ_BYTES_MAX)
     finally:
@@ -170,6 +180,14 @@ def _read(folder: int, name: str, path: str) -> bytes | None:
 
 def _no_file(path: str) -> Conflict:
     return Conflict(f"{path} is no regular file", "move it away")
+
+
+def _another_s(path: str) -> Forbidden:
+    return Forbidden(
+        f"{path} belongs to another account",
+        "root says whose it is (chown), or put one of your own there, or remove it: crontab -, crontab -r",
+        details={"field": "owner"},
+    )
 
 
 def _cron_group() -> int:

@@ -22,7 +22,7 @@ from jobctl.client.discover import Places
 from jobctl.clock import SystemClock
 from jobctl.crontabs import read
 from jobctl.errors import Conflict, NotFound
-from kit.accounts import accounts, needs_root
+from kit.accounts import Account, accounts, needs_root
 from kit.daemon import CLI, RealDaemon
 from kit.keyboard import Keyboard, keyboard
 from kit.release import wait_until
@@ -504,6 +504,49 @@ def test_root_edits_another_users_crontab_and_they_their_own(daemon: RealDaemon,
         assert refused.stderr.startswith(f"You ({bob.name}) are not allowed to use this program (crontab)\n")
         for user in (ada, bob):
             assert crontab("-r", "-u", user.name).returncode == 0
+
+
+def told(daemon: RealDaemon, person: Account) -> str:
+    """All that somebody is told of crontabs."""
+    env = {"JOBCTL_SOCKET": daemon.socket, "PYTHONPATH": os.pathsep.join(sys.path), "EDITOR": "cat"}
+    asked = [[*PROGRAM, "-l"], [*PROGRAM, "-e"], [*CLI, "crontab", "-l", "--json"], [*CLI, "status"],
+             [*CLI, "status", "--json"], [*CLI, "ls", "--json"], [*CLI, "doctor"]]  # fmt: skip
+    return "".join(f"{done.stdout}{done.stderr}" for words in asked for done in [person.run(*words, env=env)])
+
+
+@needs_root
+@pytest.mark.case("F122")
+def test_who_gets_an_old_name_or_number_sees_nothing_of_the_table_that_was_there(
+    daemon: RealDaemon, crontab: Run
+) -> None:
+    with accounts() as people:
+        one, two = (100_000 + os.getpid() * 8 + number for number in (6, 7))  # other tests take the first of them
+        ada = people.user("-u", str(one))
+        file = daemon.home / "var" / "spool" / "cron" / "crontabs" / ada.name
+        assert crontab("-u", ada.name, "-", data=b"0 3 * * * echo secret\n").returncode == 0
+        with file.open("ab") as more:  # a table that was written by hand has lines that are refused
+            more.write(b"61 3 * * * echo secret too\n")
+        wait_until(lambda: "secret too" in json.dumps(daemon.client.status()["tables"]))
+        assert "secret too" in told(daemon, ada)
+        people.remove(ada)
+        new, eve = people.user("-u", str(two), name=ada.name), people.user("-u", str(one))
+        daemon.reload()
+        wrong = f"it belongs to uid {one}, not to its user (uid {two}): chown it"
+        wait_until(lambda: wrong in json.dumps(daemon.client.status()["tables"]))
+        for person in (new, eve):
+            assert "secret" not in (said := told(daemon, person)), said
+        env = {"JOBCTL_SOCKET": daemon.socket, "PYTHONPATH": os.pathsep.join(sys.path)}
+        refused = new.run(*PROGRAM, "-l", env=env)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert refused.stderr.startswith(f"crontab: {file} belongs to another account\n  root says whose it is")
+        assert eve.run(*PROGRAM, "-l", env=env).stderr == f"no crontab for {eve.name}\n"
+        assert b"secret too" in crontab("-u", ada.name, "-l").stdout
+        assert new.run(*PROGRAM, "-r", env=env).returncode == 0
+        assert new.run(*PROGRAM, "-l", env=env).stderr == f"no crontab for {new.name}\n"
+        assert new.run(*PROGRAM, "-", env=env, input="0 1 * * * true\n").returncode == 0
+        assert [job["owner"] for job in daemon.client.jobs(owner=new.name)] == [new.name]
+        assert new.run(*PROGRAM, "-l", env=env).stdout == "0 1 * * * true\n"
+        assert crontab("-r", "-u", new.name).returncode == 0
 
 
 @needs_root

@@ -1,9 +1,11 @@
 """GET, PUT and DELETE /v1/crontab over a real spool: what goes in comes out, and what is refused changes nothing."""
 
 import base64
+import hashlib
 import json
 import os
 import pwd
+import re
 import socket
 import stat
 from collections.abc import AsyncIterator, Callable
@@ -20,6 +22,7 @@ from jobctl.crontabs.check import CRONTAB_BYTES_MAX
 from jobctl.crontabs.jobs import ENV_MAX
 from jobctl.drafts.work import ENV_MAX as WORK_ENV_MAX
 from jobctl.errors import Unavailable
+from jobctl_daemon.rows import Caller
 from jobctl_daemon.spool import Spool
 from kit.descriptors import held_open
 from kit.small_disk import small_disk
@@ -274,6 +277,17 @@ async def test_root_names_another_user_whose_file_it_then_is(here: Here) -> None
     assert (await here.get(user="nobody-is-called-so")).status == 422
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root names another user")
+async def test_root_sees_whoever_s_file_is_under_a_users_name(here: Here) -> None:
+    here.folder.mkdir(parents=True)
+    for name in (ME, "daemon"):
+        here.file(name).write_bytes(b"# left\n")
+        os.chown(here.file(name), 1_234, 1_234)
+    assert [await here.text(), await here.text(user="daemon")] == [b"# left\n"] * 2
+    seen = (await here.get(user="daemon")).headers["etag"]
+    assert (await here.put(b"# new\n", seen, user="daemon")).status == 200
+
+
 async def test_links_and_other_things_in_the_spool_are_not_followed(here: Here, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_bytes(b"secret\n")
@@ -290,6 +304,38 @@ async def test_links_and_other_things_in_the_spool_are_not_followed(here: Here, 
     (here.folder / ".jobctl.me").symlink_to(secret)
     assert (await here.put(b"#\n")).status == 200
     assert secret.read_bytes() == b"secret\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("admin", [False, True])
+async def test_a_table_that_a_former_holder_of_the_name_has_left_is_not_shown(here: Here, admin: bool) -> None:
+    """A user is removed, and another one gets the name: the spool still has what the first one had."""
+    new = Caller(uid=4_321, name="ada", all_owners=admin)
+
+    def leave() -> None:
+        here.folder.mkdir(parents=True, exist_ok=True)
+        here.file("ada").write_bytes(b"# secret\n")
+        os.chown(here.file("ada"), 1_234, 1_234)
+
+    leave()
+    here.world.who.caller_now = new
+    tag = '"' + hashlib.sha256(b"# secret\n").hexdigest() + '"'
+    refused = await here.get()
+    tried = [await here.put(b"#\n", seen) for seen in (tag, '"1"', NO_CRONTAB)]
+    tried.append(await here.world.ask("DELETE", "/v1/crontab", If_Match=tag))
+    for answer in (refused, *tried):  # whether a guess is right is not told either
+        assert (answer.status, answer.json["field"]) == (403, "owner")
+        assert answer.json["title"] == refused.json["title"] == f"{here.file('ada')} belongs to another account"
+        assert not re.search(rb"secret|c2VjcmV0|1234|etag", answer.body + repr(answer.headers).lower().encode())
+    assert here.file("ada").read_bytes() == b"# secret\n"
+    assert (await here.put(b"# new\n")).status == 200
+    assert (await here.text(), here.file("ada").stat().st_uid) == (b"# new\n", new.uid)
+    leave()
+    assert (await here.delete()).status == 204
+    assert not here.file("ada").exists()
+    leave()
+    os.chown(here.file("ada"), 0, 0)  # cron runs it as hers, and so it is
+    assert await here.text() == b"# secret\n"
 
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, _socket], ids=["folder", "FIFO", "socket"])

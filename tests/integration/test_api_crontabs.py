@@ -17,10 +17,12 @@ from unit.api.world import NOW_MS, World, world
 ROOT = Caller(uid=0, name="root", all_owners=True)
 ADMIN = Caller(uid=1000, name="ada", all_owners=True)
 BOB = Caller(uid=1001, name="bob")
+#: Has got his number since.
+EVE = Caller(uid=1001, name="eve")
 FILES = (
     FileState(path="/etc/cron.d/site", kind="crontab", owner_uid=0, jobs=2, loaded_ms=NOW_MS,
               problems=(Problem(line=3, text="x", reason="bad minute"),)),
-    FileState(path="/spool/bob", kind="crontab", owner_uid=BOB.uid, jobs=1),
+    FileState(path="/spool/bob", kind="crontab", owner_uid=BOB.uid, owner_name="bob", jobs=1),
     FileState(path="/jobs.d/a.toml", kind="jobs", owner_uid=0, jobs=1),
 )  # fmt: skip
 
@@ -85,7 +87,7 @@ async def here(tmp_path: Path) -> AsyncIterator[Here]:
 
 async def test_each_sees_their_own_tables_and_who_sees_all_sees_all(here: Here) -> None:
     for who, paths in ((ROOT, ["/etc/cron.d/site", "/spool/bob"]), (ADMIN, ["/etc/cron.d/site", "/spool/bob"]),
-                       (BOB, ["/spool/bob"])):  # fmt: skip
+                       (BOB, ["/spool/bob"]), (EVE, [])):  # fmt: skip
         shown = (await here.ask(who, "GET", "/v1/crontabs")).json
         assert [one["path"] for one in shown["items"]] == paths
         status = (await here.ask(who, "GET", "/v1/status")).json

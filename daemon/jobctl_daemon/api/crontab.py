@@ -51,12 +51,15 @@ class _Table:
     spool: Spool
     user: str
     uid: int
+    eyes: int | None
+    """Who looks at it; None: root, who sees whoever's."""
 
 
 async def get(call: Call) -> StreamResponse:
-    """The bytes of the table; 404 when there is none. What is wrong with it is said as well."""
+    """The bytes of the table; 404 when there is none, 403 when the file is another account's. What is wrong with it is
+    said as well."""
     table = await _table(call)
-    data = await checked(table.spool.read, table.user)
+    data = await checked(table.spool.read, table.user, eyes=table.eyes)
     _tell(call, "LIST", table)
     if data is None:
         raise _none(table.user)
@@ -81,7 +84,7 @@ async def put(call: Call) -> StreamResponse:
     problems = _listed(verdict.warnings)
     if dry_run:
         return answer({**done, "problems": problems, "loaded": False, "why": None})
-    await checked(table.spool.replace, table.user, table.uid, data, _unchanged(call))
+    await checked(table.spool.replace, table.user, table.uid, data, _unchanged(call), eyes=table.eyes)
     _tell(call, "REPLACE", table)
     log.info("crontab.replaced", user=table.user, by=call.caller.name, bytes=len(data))
     why = await _load(table)
@@ -91,7 +94,7 @@ async def put(call: Call) -> StreamResponse:
 async def delete(call: Call) -> StreamResponse:
     """204; its jobs are gone with it. 404 when there is none."""
     table = await _table(call)
-    if not await checked(table.spool.remove, table.user, _unchanged(call)):
+    if not await checked(table.spool.remove, table.user, _unchanged(call), eyes=table.eyes):
         raise _none(table.user)
     _tell(call, "DELETE", table)
     log.info("crontab.removed", user=table.user, by=call.caller.name)
@@ -115,7 +118,7 @@ async def _table(call: Call) -> _Table:
     spool = Spool(tables.spool, host.uid == ROOT)
     spool.path(user)  # what is no name is refused before anybody is asked who that is
     uid = caller.uid if user == caller.name else await checked(_uid_of, user)
-    return _Table(tables, spool, user, uid)
+    return _Table(tables, spool, user, uid, None if caller.uid == ROOT else uid)
 
 
 def _live(tables: Tables | None, *, system: bool) -> Tables:

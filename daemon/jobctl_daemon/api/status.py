@@ -136,7 +136,9 @@ def _health(services: Services, caller: Caller) -> dict[str, Any]:
         "returns_after_reboot": returns,
         "returns_after_reboot_why": why,
         "clock": _clock(report.clock),
-        "tables": [shown_file(state) for state in report.tables if caller.all_owners or state.owner_uid == caller.uid],
+        "tables": [
+            shown_file(state) for state in report.tables if caller.all_owners or state.is_of(caller.uid, caller.name)
+        ],
         "syslog": _syslog(services),
     }
 

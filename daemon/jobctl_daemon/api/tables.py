@@ -84,4 +84,5 @@ def _shown(call: Call) -> dict[str, Any]:
 
 
 def _is_theirs(call: Call, state: FileState) -> bool:
-    return state.kind == "crontab" and (call.caller.all_owners or state.owner_uid == call.caller.uid)
+    caller = call.caller
+    return state.kind == "crontab" and (caller.all_owners or state.is_of(caller.uid, caller.name))

@@ -57,7 +57,7 @@ class Taking:
         `since_ms`: new jobs count from there, not from now. `leaving`: tables that are gone, and in how many ms they
         are believed to be: lines of theirs that stand here keep their jobs.
         """
-        state.owner_uid = reading.owner_uid
+        _hand_over(state, reading)
         state.taken, state.waiting = reading.mark, None
         state.again_ms = self._clock.boot_ms() + _REFUSED_MS
         if reading.data is None:
@@ -187,6 +187,14 @@ class Taking:
 
 def _nobody(_: Table) -> None:
     return
+
+
+def _hand_over(state: State, reading: Reading) -> None:
+    """What is known of a table is its owner's until it is read for another one, who then sees nothing of that."""
+    known = state.data is not None or bool(state.jobs)
+    if state.owner_uid == reading.owner_uid or (known and reading.data is None):
+        return
+    state.owner_uid, state.problems, state.loaded_ms = reading.owner_uid, (), None
 
 
 def _owner(state: State) -> Caller:

@@ -18,6 +18,7 @@ class State:
 
     table: Table
     owner_uid: int = 0
+    """Whose the jobs and what is known of its lines are; not always who has its name by now."""
     taken: Mark | None = None
     """Of what was read last, and that its jobs follow where it was not refused; None: it is to be read."""
     again_ms: int | None = None
@@ -50,6 +51,7 @@ class State:
             path=self.table.path,
             kind=KIND,
             owner_uid=self.owner_uid,
+            owner_name=self.table.user,
             jobs=self.jobs or 0,
             loaded_ms=self.loaded_ms,
             problems=(*whole, *self.problems[:_PROBLEMS_MAX], *more),

@@ -19,7 +19,7 @@ from jobctl.cli.crontab_table import (
 from jobctl.cli.ending import Ended, How
 from jobctl.cli.session import Session
 from jobctl.client.sync import Client
-from jobctl.errors import Conflict, JobctlError, NotFound, Unreachable
+from jobctl.errors import Conflict, Forbidden, JobctlError, NotFound, Unreachable
 
 _ROOT: Final = 0
 
@@ -127,7 +127,7 @@ def _list(session: Session, whose: Whose) -> None:
 
 def _remove(session: Session, whose: Whose, *, asks: bool) -> None:
     client = client_of(session, writes=True)
-    client.crontab(whose.named)
+    _must_be_there(client, whose)
     if asks:
         answer = yes_or_no(session, f"crontab: really delete {whose.user}'s crontab? (y/n) ", "Please enter Y or N: ")
         if answer is None:
@@ -137,6 +137,15 @@ def _remove(session: Session, whose: Whose, *, asks: bool) -> None:
     client.delete_crontab(whose.named)
     if session.render.machine:
         session.render.json({"schema": 1, "user": whose.user, "removed": True})
+
+
+def _must_be_there(client: Client, whose: Whose) -> None:
+    """Raises `NotFound`. One that a former holder of the name has left is not shown, and may be removed."""
+    try:
+        client.crontab(whose.named)
+    except Forbidden as error:
+        if error.details.get("field") != "owner":
+            raise
 
 
 def _check(session: Session, whose: Whose, path: str) -> None:
