@@ -7,7 +7,10 @@ from jobctl.errors import Conflict, InvalidInput
 def letter(session: Session, question: str, letters: str) -> str:
     """The letter that was answered; the first one for an empty line, the second one for none that fits."""
     session.render.word(question)
-    line = session.world.stdin.readline()
+    try:
+        line = session.world.stdin.readline()
+    except OSError:  # the terminal is gone, and with it who was asked
+        line = ""
     answer = line.strip().lower()[:1] or (letters[0] if line else letters[1])
     return answer if answer in letters else letters[1]
 

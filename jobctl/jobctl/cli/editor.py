@@ -1,6 +1,7 @@
 """Has a person edit a text until it is right."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from jobctl.cli.asking import letter
 from jobctl.cli.session import Session
@@ -14,9 +15,11 @@ def edit(session: Session, text: str, take: Callable[[str], bool], suffix: str =
         try:
             while not take(paper.edited(session.world.environ)):
                 pass
-        except (JobctlError, KeyboardInterrupt):
+        except BaseException:
             if paper.differs(text):
-                session.render.word(f"your text is kept in {paper.keep()}")
+                kept = paper.keep()
+                with suppress(OSError):  # there may be nobody left to read it
+                    session.render.word(f"your text is kept in {kept}")
             raise
 
 

@@ -1,13 +1,16 @@
 """Changing a job by options and in an editor: what is sent, what is shown first, and what stays as it was."""
 
+import errno
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from jobctl.cli.main import run
+from jobctl.cli.world import World
 from jobctl.reading.document import changes, line_of, parsed, text_of, written
-from unit.cli.conftest import Cli
+from unit.cli.conftest import Cli, StandingClock, Stream
 from unit.client.fake_daemon import PREVIEW, Answer, FakeDaemon, job, problem
 
 
@@ -243,6 +246,22 @@ def test_who_quits_keeps_the_text(cli: Cli, daemon: FakeDaemon, tmp_path: Path, 
     path = kept(result.err)
     assert path.read_text().endswith("broken\n")
     path.unlink()
+
+
+class Gone(Stream):
+    """A terminal that was there until something was asked."""
+
+    def readline(self, _: int = -1, /) -> str:
+        raise OSError(errno.EIO, "Input/output error")
+
+
+def test_a_terminal_that_goes_away_at_the_question_keeps_the_text(cli: Cli, daemon: FakeDaemon, tmp_path: Path) -> None:
+    environ = {**cli.environ, "EDITOR": editor(tmp_path, 'echo broken >> "$1"')}
+    out, err = Stream(terminal=True), Stream(terminal=True)
+    code = run(["edit", "backup"], World(environ, Gone(terminal=True), out, err, StandingClock(), 1000))
+    err.flush()
+    assert (code, sent(daemon)) == (5, [])
+    kept(err.raw_bytes.getvalue().decode()).unlink()
 
 
 def test_what_the_daemon_refuses_can_be_edited_again_or_is_kept(cli: Cli, daemon: FakeDaemon, tmp_path: Path) -> None:
