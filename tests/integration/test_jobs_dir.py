@@ -1,5 +1,6 @@
 """The folder jobs.d as a service: over a real store and real files, which look as if they were written long ago."""
 
+import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator
@@ -156,6 +157,48 @@ async def test_a_folder_that_is_gone_or_another_one_is_believed_only_when_it_is_
     folder.path.mkdir()
     await folder.service.load_now()
     assert await folder.jobs() == {}
+
+
+@pytest.mark.case("F112")
+@pytest.mark.parametrize("how", ["apply", "reload"])
+async def test_what_is_said_of_a_folder_ends_with_the_look_whatever_fails_elsewhere(folder: Folder, how: str) -> None:
+    await folder.service.load_now()
+    path, other = folder.write("a.toml", job("a")), folder.write("b.toml", job("b") + 'after = "nobody"\n')
+    other.write_text(other.read_text().replace('cron = "@daily"\n', ""))
+    os.utime(other, (1, 1))
+    await folder.service.run_once()
+    assert "no job 'nobody'" in folder.problems(other)[0]  # it is tried again for as long as it is there
+    if how == "apply":
+        await folder.service.load_now()
+    else:
+        folder.service.reload()
+        await folder.service.run_once()
+    away = folder.path.rename(folder.path.with_name("away"))
+    folder.path.mkdir()  # as a file system that is not mounted
+    for _ in range(2):
+        await folder.service.run_once()
+        assert "another folder than before" in folder.problems(path)[0]
+        await asyncio.sleep(1.3)  # a removed file would be believed to be gone
+    assert await folder.jobs() == {"a": "x"}
+    folder.path.rmdir()
+    away.rename(folder.path)
+
+
+@pytest.mark.case("F112")
+async def test_what_is_said_while_a_folder_is_missing_is_not_about_the_one_that_comes(folder: Folder) -> None:
+    path = folder.write("a.toml", job("a"))
+    await folder.service.run_once()
+    away = folder.path.rename(folder.path.with_name("away"))
+    folder.service.reload()
+    await folder.service.run_once()
+    folder.path.mkdir()
+    for _ in range(2):
+        await folder.service.run_once()
+        await asyncio.sleep(1.3)
+    assert await folder.jobs() == {"a": "x"}
+    assert "another folder than before" in folder.problems(path)[0]
+    folder.path.rmdir()
+    away.rename(folder.path)
 
 
 async def test_what_one_file_lets_go_another_takes_in_the_same_look(folder: Folder) -> None:

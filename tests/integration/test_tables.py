@@ -1,5 +1,6 @@
 """The service that follows crontabs, over a real store and real files: what it takes over, and what it leaves alone."""
 
+import asyncio
 import os
 import pwd
 import threading
@@ -323,6 +324,60 @@ async def test_a_table_that_is_renamed_keeps_its_jobs(follower: Follower, tmp_pa
     jobs, _ = await follower.store.jobs(EVERYBODY, JobFilter(limit=10))
     owned = sorted((os.path.basename(str(job.declared)), str(job.target.get("shell"))) for job in jobs)
     assert owned == [("other", "b"), ("other", "other"), ("two", "a"), ("two", "a"), ("two", "b")]
+
+
+@pytest.fixture
+def cron_d(follower: Follower, tmp_path: Path) -> Path:
+    """Of a host whose tables the follower runs, with one table of a user's that fails for good."""
+    places = Places(str(tmp_path), str(tmp_path), "", None, system=False)
+    follower.places = table_places(places, str(tmp_path / "host"), ME, system=True)
+    folder = Path(str(follower.places.cron_d))
+    folder.mkdir(parents=True)
+    Path(follower.places.spool).mkdir(parents=True)
+    follower.write("0 1 * * * x", "0 1 * * * y", path=Path(follower.places.spool) / ME)
+    follower.fresh().wanted = "on"
+    follower.tables.taking.owner_jobs = 1
+    return folder
+
+
+async def waited_out(follower: Follower) -> None:
+    """Looked at until nothing is waited for but what fails."""
+    while (delay_ms := (await follower.tables.run_once()).next_ms) is not None:
+        left_ms = delay_ms - SystemClock().now_ms()
+        if left_ms > 2_000:
+            return
+        await asyncio.sleep(left_ms / 1000)
+
+
+@pytest.mark.case("F112")
+@pytest.mark.skipif(os.getuid() != 0, reason="tables of a host belong to root")
+async def test_a_reload_means_the_folder_as_it_was_found_then_whatever_fails_elsewhere(
+    follower: Follower, cron_d: Path
+) -> None:
+    follower.write("0 1 * * * root a", path=cron_d / "site")
+    await follower.tables.begin()
+    follower.tables.reload()
+    await waited_out(follower)
+    assert "may have 1 jobs" in follower.health.tables[str(Path(follower.places.spool) / ME)].problems[0].reason
+    away = cron_d.rename(cron_d.with_name("away"))
+    cron_d.mkdir()  # as a file system that is not mounted
+    await waited_out(follower)
+    assert await follower.commands() == {"a"}
+    assert "another folder than before" in follower.health.tables[str(cron_d / "site")].problems[0].reason
+    follower.tables.reload()
+    await follower.tables.run_once()
+    assert await follower.commands() == {"a"}  # it may come back, and so may the folder
+    cron_d.rename(cron_d.with_name("other"))
+    cron_d.mkdir()
+    await waited_out(follower)
+    assert await follower.commands() == {"a"}
+    follower.tables.reload()
+    await waited_out(follower)
+    assert await follower.commands() == set()
+    cron_d.rmdir()
+    away.rename(cron_d)
+    await waited_out(follower)
+    assert await follower.commands() == {"a"}
 
 
 async def test_a_name_that_is_not_utf_8_is_told_and_can_be_shown(follower: Follower) -> None:

@@ -20,6 +20,7 @@ from jobctl.errors import JobctlError, Unavailable
 from jobctl.jobfiles import JobFile, read
 from jobctl.jobfiles.folder import SUFFIX
 from jobctl_daemon.asides import Asides
+from jobctl_daemon.decide.meant import Meant
 from jobctl_daemon.decide.tables import GONE_MS, QUIET_MS, believed
 from jobctl_daemon.files import FileState, Problem
 from jobctl_daemon.health import Health
@@ -127,7 +128,7 @@ class JobFiles:
         self._states: dict[str, _State] = {}
         self._identity: str | None = None
         self._known = False
-        self._believe = False
+        self._meant = Meant()
         self._adopt = False
         self._gone: frozenset[str] = frozenset()
         self._done = _Done()
@@ -198,7 +199,7 @@ class JobFiles:
         self.wake.set()
 
     def _forget(self) -> None:
-        self._believe = True
+        self._meant.say()
         for state in self._states.values():
             state.taken = None
 
@@ -217,7 +218,9 @@ class JobFiles:
     async def _pass(self) -> int | None:
         """In how many ms to look again; None: when something changes."""
         await self._remember()
+        meant = self._meant.begin()
         look = await self._look()
+        self._meant.found({} if look.identity is None else {self.folder: look.identity}, meant=meant)
         if look.identity is None:
             self._stay_without(look)
             return None if look.why != _SILENT else _AGAIN_MS
@@ -227,9 +230,8 @@ class JobFiles:
         delays += [await self._missed(state, look) for state in list(self._states.values())]
         if any(state.again for state in self._states.values()):  # what one file lets go another may take
             delays += [await self._take_again(state) for state in list(self._states.values()) if state.again]
-        if not any(delays):
-            self._believe = False
-        if not [path for path in self._states if path not in look.files]:
+        if not self._states.keys() - look.files.keys():
+            self._meant.keep(())
             await self._note(look.identity)
         self._publish()
         return min((delay for delay in delays if delay), default=None)
@@ -367,7 +369,7 @@ class JobFiles:
         """A file that was there and is not: 0, or in how many ms to look again."""
         if state.path in look.files:
             return 0
-        if self._identity not in (None, look.identity) and not self._believe:
+        if self._identity not in (None, look.identity) and self.folder not in self._meant:
             reason = f"it is gone, and {self.folder} is another folder than before: {_BELIEVE}"
             state.problems = (_whole(_kept(reason)),)
             return 0

@@ -19,6 +19,7 @@ from jobctl.crontabs.periodic import ANACRONTAB
 from jobctl.drafts import Circumstances
 from jobctl.errors import JobctlError, Unavailable
 from jobctl_daemon.asides import Asides
+from jobctl_daemon.decide.meant import GONE, Meant
 from jobctl_daemon.decide.tables import GONE_MS, OLD_MS, command_as_written, line_of
 from jobctl_daemon.files import FileState, Problem
 from jobctl_daemon.health import Health
@@ -69,7 +70,7 @@ class PeriodicJobs:
         self._asides = Asides()
         self._absent: dict[str, int] = {}
         """Boot time at which something was missed first, by path on the host."""
-        self._believe = False
+        self._meant = Meant()
         self.wake = Wake()
 
     @property
@@ -84,7 +85,7 @@ class PeriodicJobs:
 
     def reload(self) -> None:
         """A folder that is gone is believed to be so."""
-        self._believe = True
+        self._meant.say()
         self.wake.set()
 
     async def run_once(self) -> Pass:
@@ -101,11 +102,14 @@ class PeriodicJobs:
 
     async def _follow(self) -> int:
         """0: jobs are as the host says; else in how many ms to look again."""
+        meant = self._meant.begin()
         try:
             seen = await self._asides.ask("the folders of scripts", partial(look, self._places), _ANSWER_S)
         except Unavailable as error:
+            self._meant.found({}, meant=False)
             self._publish({path: _kept(error.message) for path in _PATHS})
             return _AGAIN_MS
+        self._meant.found(dict.fromkeys(seen.absent, GONE), meant=meant)
         age_ms = self._clock.now_ms() - seen.written_ms
         if 0 <= age_ms < _QUIET_MS:  # a package is being installed, or somebody writes
             return _QUIET_MS - age_ms
@@ -119,9 +123,9 @@ class PeriodicJobs:
             if path not in found and path not in problems:
                 problems[path] = _kept(f"who runs it is not known, because {ANACRONTAB} is not read")
         jobs: dict[str, int] = {}
-        delay_ms, believe = 0, self._believe
-        self._believe = False
-        missed = await self._missed(seen, believe)
+        delay_ms = 0
+        failed: set[str] = set()
+        missed = await self._missed(seen)
         for path, content in found.items():
             if path in missed:
                 problems[path], wait_ms = missed[path]
@@ -132,7 +136,9 @@ class PeriodicJobs:
                 problems[path] = tuple(content.problems)
             except JobctlError as error:
                 problems[path] = _kept(error.message)
+                failed.add(path)
                 delay_ms = _AGAIN_MS
+        self._meant.keep(failed)
         self._publish(problems, jobs)
         return delay_ms
 
@@ -144,14 +150,15 @@ class PeriodicJobs:
             for job in await declared_jobs(self._store, path)
         ]
 
-    async def _missed(self, seen: Seen, believe: bool) -> dict[str, tuple[tuple[Problem, ...], int]]:
+    async def _missed(self, seen: Seen) -> dict[str, tuple[tuple[Problem, ...], int]]:
         """What has jobs and is not there: why they stay, and in how many ms it is believed (0: when it is said)."""
         self._absent = {path: since for path, since in self._absent.items() if path in seen.absent}
-        if believe or not seen.absent:
+        left = [path for path in seen.absent if path not in self._meant]
+        if not left:
             return {}
         owning = set(await self._store.declared_paths())
         missed: dict[str, tuple[tuple[Problem, ...], int]] = {}
-        for path in seen.absent:
+        for path in left:
             if place(self._places.root, path) not in owning:
                 continue
             boot_ms = self._clock.boot_ms()

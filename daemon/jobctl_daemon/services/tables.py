@@ -16,6 +16,7 @@ from jobctl.clock import Clock
 from jobctl.drafts import Circumstances
 from jobctl.errors import Conflict, JobctlError, Unavailable
 from jobctl_daemon.asides import Asides
+from jobctl_daemon.decide.meant import Meant
 from jobctl_daemon.decide.tables import GONE_MS, QUIET_MS, Kind, believed
 from jobctl_daemon.files import FileState
 from jobctl_daemon.health import Health
@@ -70,7 +71,7 @@ class Tables:
         self._states: dict[str, State] = {}
         self._taken_over = False
         self._known = False
-        self._believe = False
+        self._meant = Meant()
         self._silent: set[str] = set()
         """Folders in which a table did not answer at this look."""
         self._since_ms: int | None = None
@@ -169,7 +170,7 @@ class Tables:
 
     def reload(self) -> None:
         """Every table is read again, and a folder is believed to be what it is now."""
-        self._believe = True
+        self._meant.say()
         for state in self._states.values():
             state.taken = None
         self.wake.set()
@@ -192,7 +193,9 @@ class Tables:
             await self._let_go()
             return None
         self._silent.clear()
+        meant = self._meant.begin()
         found = await look_everywhere(self._places, self._asides, ANSWER_S)
+        self._meant.found(found.identities, meant=meant)
         delays = [_AGAIN_MS] if found.silent else []
         going = [(state, ms) for state in self._states.values() if (ms := self._goes_in(state, found)) is not None]
         leaving = {state.table.path: ms for state, ms in going}
@@ -201,8 +204,7 @@ class Tables:
                 delays.append(await self._considered(self._state(table), seen, leaving))
         delays += [ms or await self._tried(state, self._remove(state)) for state, ms in going]
         await self._folders.note(found.whole(self._places, self._states))
-        if all(delay == 0 or delay > _AGAIN_MS for delay in delays):
-            self._believe = False
+        self._meant.keep({self._looked_at(path) for path in self._states if path not in found.paths})
         self._publish(found)
         return min((delay for delay in delays if delay), default=None)
 
@@ -274,8 +276,7 @@ class Tables:
     def _goes_in(self, state: State, found: Found) -> int | None:
         """In how many ms a table that was there and is not is taken for removed; None: it is there, or stays."""
         path = state.table.path
-        folder = self._places.holder(path)
-        key = path if path in self._places.files else folder
+        folder, key = self._places.holder(path), self._looked_at(path)
         look = found.looks.get(key)
         if look is None:
             state.trouble = found.silent[key]
@@ -285,13 +286,17 @@ class Tables:
         if look.identity is None:
             state.trouble = f"{folder}: {look.why}"
             return None
-        if self._folders.is_other(folder, look.identity) and not self._believe:
+        if self._folders.is_other(folder, look.identity) and key not in self._meant:
             state.trouble = f"it is gone, and {folder} is another folder than before: {_BELIEVE}"
             return None
         boot_ms = self._clock.boot_ms()
         if not state.gone:
             state.gone, state.since_ms = True, boot_ms
         return max(0, state.since_ms + GONE_MS - boot_ms)
+
+    def _looked_at(self, path: str) -> str:
+        """By what a look knows the place of a table: its folder, or the file itself where that stands alone."""
+        return path if path in self._places.files else self._places.holder(path)
 
     async def _remove(self, state: State) -> int:
         await self.taking.remove(state)

@@ -36,9 +36,19 @@ class Found:
     silent: dict[str, str] = field(default_factory=dict)
     """Those whose file system does not answer, and what it does."""
 
+    @property
+    def paths(self) -> set[str]:
+        """The tables that are there."""
+        return {path for look in self.looks.values() for path in look.tables}
+
+    @property
+    def identities(self) -> dict[str, str]:
+        """Of what could be looked at, as `looks` has it."""
+        return {key: look.identity for key, look in self.looks.items() if look.identity is not None}
+
     def whole(self, places: TablePlaces, known: Collection[str]) -> dict[str, str]:
         """Folders that hold known tables and miss none of them, with their identity."""
-        there = {path for look in self.looks.values() for path in look.tables}
+        there = self.paths
         holding = {places.holder(path) for path in known} - {places.holder(path) for path in known if path not in there}
         return {
             folder: look.identity
