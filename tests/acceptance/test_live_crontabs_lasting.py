@@ -84,7 +84,7 @@ def test_a_folder_that_is_gone_or_another_one_takes_no_jobs_with_it(daemon: Real
     before = soon(daemon, lambda: commands(daemon).get("echo a"))
     away = host.root / "away"
     os.rename(host.cron_d, away)
-    soon(daemon, lambda: "No such file" in table(daemon, path)["problems"][0]["reason"]  # type: ignore[index]
+    soon(daemon, lambda: "reload the daemon" in table(daemon, path)["problems"][0]["reason"]  # type: ignore[index]
          if table(daemon, path)["problems"] else None)  # type: ignore[index]  # fmt: skip
     host.cron_d.mkdir()  # as a file system that is not mounted
     soon(daemon, lambda: "another folder than before" in table(daemon, path)["problems"][0]["reason"])  # type: ignore[index]
@@ -97,6 +97,14 @@ def test_a_folder_that_is_gone_or_another_one_takes_no_jobs_with_it(daemon: Real
     host.cron_d.mkdir()
     daemon.reload()
     soon(daemon, lambda: not commands(daemon), 4.0)
+    host.site("site", four_lines("echo b"))
+    soon(daemon, lambda: commands(daemon))
+    os.rename(host.cron_d, host.root / "gone")
+    try:
+        daemon.reload()
+        soon(daemon, lambda: not commands(daemon), 4.0)
+    finally:
+        os.rename(host.root / "gone", host.cron_d)
 
 
 def test_a_host_is_taken_over_at_an_instant_and_let_go(tmp_path: Path, host: CrontabHost) -> None:

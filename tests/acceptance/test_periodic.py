@@ -166,7 +166,7 @@ def test_what_a_line_still_runs_is_not_run_a_second_time(here: Here, why: str) -
         here.problem("/etc/crontab", "its job goes on as it was")
     else:
         (here.host.root / "etc").rename(here.host.root / "elsewhere")
-        here.problem("/etc/crontab", "No such file")
+        here.problem("/etc/crontab", "is not there")
     here.host.write("/etc/cron.weekly/witness", "#!/bin/sh\n", 0o755)  # it is looked at after what is wrong
     here.until({"run-parts", "run-parts-2", "witness"})
     if why == "gone folder":

@@ -143,7 +143,7 @@ async def test_a_folder_that_is_gone_or_another_one_is_believed_only_when_it_is_
     for _ in range(2):
         assert (await folder.service.run_once()).next_ms is None
         assert await folder.jobs() == {"a": "x"}
-        assert "it is not there" in folder.problems(path)[0]
+        assert "is not there: if that is meant" in folder.problems(path)[0]
         folder.anew()
     folder.path.mkdir()
     await folder.service.run_once()
@@ -182,6 +182,32 @@ async def test_what_is_said_of_a_folder_ends_with_the_look_whatever_fails_elsewh
     assert await folder.jobs() == {"a": "x"}
     folder.path.rmdir()
     away.rename(folder.path)
+
+
+@pytest.mark.case("F112")
+@pytest.mark.parametrize("how", ["apply", "reload"])
+async def test_a_folder_that_is_gone_takes_its_jobs_along_when_that_is_said(folder: Folder, how: str) -> None:
+    path = folder.write("a.toml", job("a"))
+    await folder.service.run_once()
+    away = folder.path.rename(folder.path.with_name("away"))
+    await folder.service.run_once()
+    assert folder.problems(path) == [
+        f"the folder {folder.path} is not there: if that is meant, say so: jobctl apply; its jobs stay as they are"
+    ]
+    (plan,) = await folder.service.foresee()
+    assert (plan.path, plan.problems) == (str(path), ())
+    if how == "apply":
+        assert [one.declared.removed for one in await folder.service.load_now() if one.declared] == [("a",)]
+    else:
+        folder.service.reload()
+        assert (await folder.service.run_once()).next_ms is not None
+        assert await folder.jobs() == {"a": "x"}  # it may come back
+        await asyncio.sleep(1.3)
+        await folder.service.run_once()
+    assert (await folder.jobs(), folder.health.tables, await folder.service.foresee()) == ({}, {}, [])
+    away.rename(folder.path)
+    await folder.service.run_once()
+    assert await folder.jobs() == {"a": "x"}
 
 
 @pytest.mark.case("F112")

@@ -380,6 +380,32 @@ async def test_a_reload_means_the_folder_as_it_was_found_then_whatever_fails_els
     assert await follower.commands() == {"a"}
 
 
+@pytest.mark.case("F112")
+@pytest.mark.skipif(os.getuid() != 0, reason="tables of a host belong to root")
+async def test_a_folder_that_is_gone_is_let_go_by_a_reload_alone(follower: Follower, cron_d: Path) -> None:
+    follower.write("0 1 * * * root a", path=cron_d / "site")
+    follower.write("0 1 * * * root b", path=Path(str(follower.places.crontab)))
+    await follower.tables.begin()
+    away = cron_d.rename(cron_d.with_name("away"))
+    await waited_out(follower)
+    assert await follower.commands() == {"a", "b"}
+    (told,) = follower.health.tables[str(cron_d / "site")].problems
+    assert told.reason == (
+        f"the folder {cron_d} is not there: if that is meant, reload the daemon (kill -HUP); its jobs stay as they are"
+    )
+    follower.tables.reload()
+    assert (await follower.tables.run_once()).next_ms is not None
+    away.rename(cron_d)  # as a file that is written anew
+    await waited_out(follower)
+    cron_d.rename(away)
+    await waited_out(follower)
+    assert await follower.commands() == {"a", "b"}
+    follower.tables.reload()
+    await waited_out(follower)
+    assert await follower.commands() == {"b"}
+    assert str(cron_d / "site") not in follower.health.tables
+
+
 async def test_a_name_that_is_not_utf_8_is_told_and_can_be_shown(follower: Follower) -> None:
     follower.places = replace(follower.places, only=None)
     follower.write("0 1 * * * a")

@@ -2,7 +2,8 @@
 
 A look compares stat(2) of every file with that of what was taken over. What has changed is read when it is whole; what
 cannot be read, is not trusted or has a mistake leaves its jobs as they are. A file that is removed takes its jobs with
-it; a folder that is gone, or is another one than before, does not. An empty file has no jobs.
+it; a folder that is gone, or is another one than before, does so when it is said that it is meant. An empty file has no
+jobs.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from jobctl.errors import JobctlError, Unavailable
 from jobctl.jobfiles import JobFile, read
 from jobctl.jobfiles.folder import SUFFIX
 from jobctl_daemon.asides import Asides
-from jobctl_daemon.decide.meant import Meant
+from jobctl_daemon.decide.meant import GONE, Meant
 from jobctl_daemon.decide.tables import GONE_MS, QUIET_MS, believed
 from jobctl_daemon.files import FileState, Problem
 from jobctl_daemon.health import Health
@@ -186,7 +187,7 @@ class JobFiles:
     async def _foreseen_all(self) -> list[Foreseen]:
         await self._remember()
         look = await self._look()
-        if look.identity is None:
+        if look.identity is None and look.there:
             return [Foreseen(self.folder, None, (_whole(look.why),))] if self._states else []
         self._gone = frozenset(self._states.keys() - look.files.keys())
         found = [await self._foreseen(path) for path in sorted(look.files)]
@@ -220,8 +221,8 @@ class JobFiles:
         await self._remember()
         meant = self._meant.begin()
         look = await self._look()
-        self._meant.found({} if look.identity is None else {self.folder: look.identity}, meant=meant)
-        if look.identity is None:
+        self._meant.found(self._seen(look), meant=meant)
+        if look.identity is None and self.folder not in self._meant:
             self._stay_without(look)
             return None if look.why != _SILENT else _AGAIN_MS
         self._tell_unnamed(look.unnamed)
@@ -235,6 +236,10 @@ class JobFiles:
             await self._note(look.identity)
         self._publish()
         return min((delay for delay in delays if delay), default=None)
+
+    def _seen(self, look: Look) -> dict[str, str]:
+        """By the folder, what may be meant: which one is there, or that none is."""
+        return {self.folder: look.identity or GONE} if look.identity is not None or not look.there else {}
 
     def _tell_unnamed(self, names: Sequence[str]) -> None:
         if not names:
@@ -253,8 +258,9 @@ class JobFiles:
 
     def _stay_without(self, look: Look) -> None:
         """Nothing goes because a folder is gone, or is not to be trusted."""
+        why = f"{self.folder}: {look.why}" if look.there else f"the folder {self.folder} is not there: {_BELIEVE}"
         for state in self._states.values():
-            state.problems = (_whole(_kept(f"{self.folder}: {look.why}")),)
+            state.gone, state.problems = False, (_whole(_kept(why)),)
         if self._states or look.there:
             self._health.warnings["jobs.d"] = f"no file is read in {self.folder}: {look.why}"
         else:
@@ -402,8 +408,8 @@ class JobFiles:
             self._changed()
         structlog.get_logger().info("jobs.loaded", path=path, jobs=declared.jobs, **counts)
 
-    async def _note(self, identity: str) -> None:
-        if identity != self._identity and self._states:
+    async def _note(self, identity: str | None) -> None:
+        if identity is not None and identity != self._identity and self._states:
             self._identity = identity
             await self._store.set_meta({FOLDER: identity})
 

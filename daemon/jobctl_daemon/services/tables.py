@@ -2,7 +2,8 @@
 
 A look compares stat(2) of every table with that of what was taken over. What has changed is read when it is whole; what
 cannot be read, or is refused, leaves its jobs as they are; a line that makes no job is refused alone. A file that is
-removed takes its jobs with it; a folder that is gone, or is another one than before, does not.
+removed takes its jobs with it; a folder that is gone, or is another one than before, does so when a reload says that it
+is meant.
 """
 
 import asyncio
@@ -29,7 +30,7 @@ from jobctl_daemon.store import Store
 from jobctl_daemon.tables.folders import Folders
 from jobctl_daemon.tables.places import Table, TablePlaces
 from jobctl_daemon.tables.reading import read_table, written_ms
-from jobctl_daemon.tables.scan import Found, look_everywhere
+from jobctl_daemon.tables.scan import Found, Look, look_everywhere
 from jobctl_daemon.tables.state import KIND, State, about_all
 from jobctl_daemon.wake import Wake
 
@@ -283,16 +284,23 @@ class Tables:
             return None
         if path in look.tables:
             return None
-        if look.identity is None:
-            state.trouble = f"{folder}: {look.why}"
-            return None
-        if self._folders.is_other(folder, look.identity) and key not in self._meant:
-            state.trouble = f"it is gone, and {folder} is another folder than before: {_BELIEVE}"
+        if key not in self._meant and (why := self._lost(folder, look)) is not None:
+            state.trouble = why
             return None
         boot_ms = self._clock.boot_ms()
         if not state.gone:
             state.gone, state.since_ms = True, boot_ms
         return max(0, state.since_ms + GONE_MS - boot_ms)
+
+    def _lost(self, folder: str, look: Look) -> str | None:
+        """Why what is missing in a folder was not removed there; None: the folder is the one that it was."""
+        if not look.there:
+            return f"the folder {folder} is not there: {_BELIEVE}"
+        if look.identity is None:
+            return f"{folder}: {look.why}"
+        if self._folders.is_other(folder, look.identity):
+            return f"it is gone, and {folder} is another folder than before: {_BELIEVE}"
+        return None
 
     def _looked_at(self, path: str) -> str:
         """By what a look knows the place of a table: its folder, or the file itself where that stands alone."""

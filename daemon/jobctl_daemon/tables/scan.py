@@ -9,6 +9,7 @@ from functools import partial
 from jobctl.crontabs import is_utf8, shown
 from jobctl.errors import Unavailable
 from jobctl_daemon.asides import Asides
+from jobctl_daemon.decide.meant import GONE
 from jobctl_daemon.decide.tables import passed_over
 from jobctl_daemon.marks import Mark, mark
 from jobctl_daemon.tables.places import Table, TablePlaces
@@ -22,6 +23,8 @@ class Look:
     """Device and inode of the folder; None: it is not there, or cannot be read."""
     why: str = ""
     """Why there is no identity."""
+    there: bool = True
+    """Whether there is a folder."""
     tables: dict[str, tuple[Table, Mark]] = field(default_factory=dict)
     passed_over: dict[str, str] = field(default_factory=dict)
     """Files in cron.d that cron reads not, and why, where somebody may think that it does."""
@@ -43,8 +46,8 @@ class Found:
 
     @property
     def identities(self) -> dict[str, str]:
-        """Of what could be looked at, as `looks` has it."""
-        return {key: look.identity for key, look in self.looks.items() if look.identity is not None}
+        """Of what could be looked at, as `looks` has it; `GONE` for a folder that is not there."""
+        return {key: look.identity or GONE for key, look in self.looks.items() if look.identity or not look.there}
 
     def whole(self, places: TablePlaces, known: Collection[str]) -> dict[str, str]:
         """Folders that hold known tables and miss none of them, with their identity."""
@@ -78,7 +81,7 @@ def look_into(folder: str, places: TablePlaces) -> Look:
         identity = _identity(folder)
         names = os.listdir(folder)
     except OSError as error:
-        return Look(None, error.strerror or str(error))
+        return _unseen(error)
     look = Look(identity)
     for name in names:
         path = os.path.join(folder, name)
@@ -99,11 +102,16 @@ def look_at(path: str, places: TablePlaces) -> Look:
     try:
         look = Look(_identity(os.path.dirname(path)))
     except OSError as error:
-        return Look(None, error.strerror or str(error))
+        return _unseen(error)
     table, seen = places.table(path), mark(path)
     if table is not None and seen:
         look.tables[path] = (table, seen)
     return look
+
+
+def _unseen(error: OSError) -> Look:
+    there = not isinstance(error, FileNotFoundError)
+    return Look(None, error.strerror or str(error) if there else "it is not there", there=there)
 
 
 def _identity(folder: str) -> str:
