@@ -140,6 +140,23 @@ def test_jobs_of_the_systems_files_run_as_the_file_says(system: RealDaemon, user
     system.client.apply_folder()
 
 
+@pytest.mark.case("F112")
+def test_nobody_puts_jobs_under_a_file_of_the_systems_that_would_go_with_its_next_change(
+    system: RealDaemon, users: list[Account]
+) -> None:
+    path = write(system.home / "config" / "jobs.d" / "theirs.toml", "[job.roots]\nshell = 'true'\n")
+    system.client.apply_folder()
+    path.parent.chmod(0o755)
+    path.parent.parent.chmod(0o755)
+    refused = jobctl(system, users[0], "apply", str(path))
+    assert (refused.returncode, f"{path} is one of the files of jobs of root" in refused.stderr) == (6, True), (
+        refused.stderr
+    )
+    path.unlink()
+    system.client.apply_folder()
+    assert not jobs(system)
+
+
 def test_each_applies_for_himself_and_nobody_hears_of_it(system: RealDaemon, users: list[Account]) -> None:
     one, two = users
     text = '[job.mine]\ncommand = ["/usr/bin/id", "-un"]\n'

@@ -7,7 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from jobctl.drafts import Circumstances
+from jobctl_daemon.health import Health
 from jobctl_daemon.rows import Caller, JobFilter
+from jobctl_daemon.services.jobfiles import JobFiles
+from jobctl_daemon.services.tables import Tables
+from jobctl_daemon.tables.places import TablePlaces
 from unit.api.world import World, world
 
 FILE = "/home/me/web.toml"
@@ -25,6 +30,10 @@ async def api(tmp_path: Path) -> AsyncIterator[World]:
 
 def job(name: str, **fields: Any) -> Json:
     return {"name": name, "target": {"shell": "true"}, "schedule": {"cron": "0 3 * * *", "timezone": "UTC"}, **fields}
+
+
+def circumstances(now_ms: int) -> Circumstances:
+    return Circumstances(now_ms, "UTC", "me", 1000, False, "/bin")
 
 
 async def apply(api: World, *jobs: Json, path: str = FILE, **more: Any) -> Json:
@@ -195,6 +204,39 @@ async def test_jobs_made_by_hand_are_adopted_with_their_history_when_that_is_ask
     assert other.json["problems"][0]["reason"] == f"there is a job a already: {FILE} declares it"
     api.who.caller_now = BOB
     assert actions(await apply(api, job("a"), path="/b.toml", adopt=True)) == {"a": "created"}
+
+
+@pytest.mark.case("F112")
+async def test_under_the_path_of_a_file_that_is_followed_nobody_else_declares_jobs(api: World, tmp_path: Path) -> None:
+    """They would go with the next change of it."""
+    folder = tmp_path / "jobs.d"
+    folder.mkdir()
+    health = Health(api.clock)
+    places = TablePlaces("/host/spool", "/host/etc/crontab", "/host/etc/cron.d", root="/host")
+    common = (lambda: circumstances(api.clock.now_ms()), lambda: None)
+    files = JobFiles(api.store, api.clock, health, str(folder), api.owner, *common)
+    object.__setattr__(api.services, "jobfiles", files)
+    object.__setattr__(api.services, "tables", Tables(api.store, api.clock, health, places, *common))
+    own = str(folder / "a.toml")
+    for who, path, status in (
+        (BOB, own, 403),
+        (ADMIN, own, 403),
+        (BOB, "/host/etc/cron.daily", 409),
+        (api.owner, "/host/etc/anacrontab", 409),
+        (BOB, "/host/etc/cron.d/site", 409),
+        (BOB, str(folder / "readme.txt"), 200),
+        (BOB, "/etc/cron.daily", 200),
+        (api.owner, own, 200),
+    ):
+        api.who.caller_now = who
+        for dry_run in (True, False):
+            body = {"path": path, "jobs": [job(f"a{len(path)}")], "dry_run": dry_run}
+            assert (await api.ask("POST", "/v1/apply", body)).status == status, (who, path)
+    api.who.caller_now = BOB
+    refused = (await api.ask("POST", "/v1/apply", {"path": own, "jobs": [job("a")]})).json
+    assert refused["detail"] == f"{own} is one of the files of jobs of me"
+    assert refused["hint"] == "put the jobs into a file of yours"
+    assert actions(await apply(api, path=own, prune=True)) == {}  # who has jobs there from before can take them away
 
 
 async def test_more_jobs_than_a_file_or_an_owner_may_have_are_refused(api: World) -> None:

@@ -49,8 +49,7 @@ async def apply(call: Call) -> StreamResponse:
     if draft.path is None and draft.jobs is None:
         return answer(await _folder(call, dry_run=draft.dry_run, adopt=draft.adopt))
     path, jobs = _path(draft.path), draft.jobs or []
-    if call.services.tables is not None and call.services.tables.owns(path):
-        raise Conflict(f"{path} is a crontab and no file of jobs", "put the jobs into a file of their own")
+    _must_be_free(call, path, jobs)
     if len(jobs) > JOBS_MAX:
         raise InvalidInput(f"a file may have {JOBS_MAX:,} jobs", "make several files of it", field="jobs")
     given = given_jobs(jobs)
@@ -71,6 +70,17 @@ async def apply(call: Call) -> StreamResponse:
     return answer(
         {"schema": wire.SCHEMA, "path": path, "items": [*_told(declared, found.adopted), *left], "notes": _notes(found)}
     )
+
+
+def _must_be_free(call: Call, path: str, jobs: Sequence[object]) -> None:
+    """Jobs under the path of a file that is followed would go with the next change of that file; none is no harm."""
+    tables, files = call.services.tables, call.services.jobfiles
+    if tables is not None and tables.owns(path):
+        raise Conflict(f"{path} is a crontab and no file of jobs", "put the jobs into a file of their own")
+    if jobs and files is not None and files.follows(path) and call.caller.uid != files.owner.uid:
+        raise Forbidden(
+            f"{path} is one of the files of jobs of {files.owner.name}", "put the jobs into a file of yours"
+        )
 
 
 def _path(path: str | None) -> str:

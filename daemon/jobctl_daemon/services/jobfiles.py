@@ -138,6 +138,10 @@ class JobFiles:
         self.wake = Wake()
 
     # ── what others ask ──────────────────────────────────────────────
+    def follows(self, path: str) -> bool:
+        """Whether a path is that of a file of the folder, there or not: its jobs are the owner's, and no one else's."""
+        return os.path.dirname(path) == self.folder and path.endswith(SUFFIX)
+
     async def begin(self) -> None:
         """Before anything is due: the jobs are what the files say, as far as those can be read soon."""
         try:
@@ -273,7 +277,7 @@ class JobFiles:
             return
         self._identity = (await self._store.meta()).get(FOLDER)
         for path in await self._store.declared_paths():
-            if os.path.dirname(path) == self.folder and path.endswith(SUFFIX):
+            if self.follows(path):
                 self._state(path)
         self._known = True
 

@@ -29,8 +29,8 @@ from jobctl_daemon.services.declaring import declare, declared_jobs
 from jobctl_daemon.services.tables import LIVE, Tables
 from jobctl_daemon.store import Store
 from jobctl_daemon.tables.drafting import Content
-from jobctl_daemon.tables.periodic import Seen, contents, look, place
-from jobctl_daemon.tables.places import TablePlaces
+from jobctl_daemon.tables.periodic import Seen, contents, look
+from jobctl_daemon.tables.places import TablePlaces, place
 from jobctl_daemon.wake import Wake
 
 _ANSWER_S: Final = 5.0

@@ -105,8 +105,8 @@ class Tables:
         return self._places.root
 
     def owns(self, path: str) -> bool:
-        """Whether a path is that of a table, there or not: nothing else declares jobs under it."""
-        return self._places.table(path) is not None
+        """Whether a path is that of a table, or of scripts, there or not: nothing else declares jobs under it."""
+        return self._places.is_followed(path)
 
     def standing(self, read: Mapping[str, bytes]) -> list[str]:
         """The tables with a user column whose jobs are other ones than these contents say: what was read before

@@ -16,17 +16,12 @@ from jobctl.drafts import Circumstances
 from jobctl_daemon.decide.tables import FileFacts, Kind, refusal
 from jobctl_daemon.files import Problem
 from jobctl_daemon.tables.drafting import Content, add_planned
-from jobctl_daemon.tables.places import TablePlaces
+from jobctl_daemon.tables.places import TablePlaces, place
 from jobctl_daemon.tables.reading import BYTES_MAX, read_table
 
 _ROOT: Final = "root"
 #: Who runs what is read from their commands: whether their users exist does not matter here.
 _ANYBODY: Final = None
-
-
-def place(root: str, path: str) -> str:
-    """Where a path of the host is."""
-    return os.path.join(root, path.removeprefix("/"))
 
 
 @dataclass(frozen=True, slots=True)

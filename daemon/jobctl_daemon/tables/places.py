@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from jobctl.crontabs.parts import FOLDERS
+from jobctl.crontabs.periodic import ANACRONTAB
 from jobctl.paths import Places
 from jobctl_daemon.decide.tables import Kind, is_table
 
@@ -51,6 +53,11 @@ class TablePlaces:
             return Table(path, Kind.USER, name)
         return None
 
+    def is_followed(self, path: str) -> bool:
+        """Whether jobs are declared under a path because of what is there: as a table, or beside those of a host."""
+        host = () if self.cron_d is None else (ANACRONTAB, *FOLDERS)
+        return self.table(path) is not None or path in [place(self.root, one) for one in host]
+
     def holder(self, path: str) -> str:
         """The folder whose being there makes a missing file a removed one."""
         return os.path.dirname(path)
@@ -58,6 +65,11 @@ class TablePlaces:
     def ours(self, paths: list[str]) -> Iterator[str]:
         """Those of the paths that can be tables here."""
         return (path for path in paths if self.table(path) is not None)
+
+
+def place(root: str, path: str) -> str:
+    """Where a path of the host is."""
+    return os.path.join(root, path.removeprefix("/"))
 
 
 def table_places(places: Places, host_root: str, user: str, *, system: bool) -> TablePlaces:
