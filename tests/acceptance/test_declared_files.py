@@ -325,10 +325,13 @@ def test_a_name_that_is_taken_is_free_when_its_holder_goes(daemon: RealDaemon) -
     daemon.client.delete_job("web")
     assert problems(daemon, path) == []
     assert set(jobs(daemon, path)) == {"web", "other"}
-    # A job that moves to another file in one go.
+    # A job that moves to another file in one go: it is the same, and so nothing has happened to it.
+    moving = jobs(daemon, path)["web"]["id"]
     second = save(folder(daemon) / "a.toml", job("web"))
     save(path, job("other"))
-    soon(daemon, lambda: set(jobs(daemon, second)) == {"web"}, 10)
+    assert "would be adopted" in daemon.jobctl("apply", "--dry-run").stdout
+    assert problems(daemon, second) == []
+    assert {name: one["id"] for name, one in jobs(daemon, second).items()} == {"web": moving}
     assert set(jobs(daemon, path)) == {"other"}
 
 

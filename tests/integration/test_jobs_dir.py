@@ -10,9 +10,10 @@ import pytest
 
 from jobctl.clock import SystemClock
 from jobctl.drafts import Circumstances
+from jobctl.errors import Unavailable
 from jobctl_daemon.health import Health
 from jobctl_daemon.jobsdir import Trust, look_into, read_file
-from jobctl_daemon.rows import Caller, JobFilter
+from jobctl_daemon.rows import Caller, Declaration, JobFilter
 from jobctl_daemon.services.jobfiles import JobFiles
 from jobctl_daemon.store.sqlite import SqliteStore
 
@@ -70,6 +71,18 @@ async def folder(tmp_path: Path) -> AsyncIterator[Folder]:
 
 def job(name: str, note: str = "x") -> str:
     return f'[job.{name}]\nshell = "true"\ncron = "@daily"\nnote = "{note}"\n'
+
+
+async def placed(folder: Folder) -> dict[str, tuple[int, str, bool]]:
+    """Name → id, name of the file, whether it is paused."""
+    found, _ = await folder.store.jobs(ME, JobFilter())
+    return {one.name: (one.id, os.path.basename(str(one.declared)), one.paused) for one in found}
+
+
+async def paused(folder: Folder, name: str) -> None:
+    """By hand."""
+    one = await folder.store.job(ME, name)
+    await folder.store.pause_job(ME, one.id, "me", None, None, CLOCK.now_ms())
 
 
 async def test_a_look_takes_over_what_is_whole_and_is_quiet_then(folder: Folder) -> None:
@@ -260,6 +273,137 @@ async def test_a_file_that_is_renamed_keeps_its_jobs(folder: Folder) -> None:
     folder.write("0.toml", job("a"))
     await folder.service.load_now()
     assert "z.toml declares it" in folder.problems(folder.path / "0.toml")[0]
+
+
+@pytest.mark.case("F112")
+@pytest.mark.parametrize("alive", [True, False])
+async def test_a_file_that_gets_the_old_name_of_another_takes_nothing_of_it(folder: Folder, alive: bool) -> None:
+    for name in ("r1", "r2"):
+        folder.write(f"{name}.toml", job(name))
+    await folder.service.run_once()
+    before = await placed(folder)
+    await paused(folder, "r2")
+    (folder.path / "r2.toml").rename(folder.path / "r3.toml")
+    (folder.path / "r1.toml").rename(folder.path / "r2.toml")
+    if not alive:
+        folder.anew()
+    assert [one.problems for one in await folder.service.foresee()] == [(), (), ()]
+    await folder.service.load_now()
+    after = await placed(folder)
+    assert after == {"r1": (before["r1"][0], "r2.toml", False), "r2": (before["r2"][0], "r3.toml", True)}
+    assert {one.jobs for one in folder.health.tables.values()} == {1}
+
+
+@pytest.mark.case("F112")
+@pytest.mark.parametrize("how", ["contents", "names"])
+@pytest.mark.parametrize("alive", [True, False])
+async def test_names_that_are_swapped_between_files_take_their_jobs_along(
+    folder: Folder, how: str, alive: bool
+) -> None:
+    a, b = folder.write("a.toml", job("x") + job("k")), folder.write("b.toml", job("y"))
+    await folder.service.run_once()
+    before = await placed(folder)
+    await paused(folder, "x")
+    if how == "names":
+        a.rename(folder.path / "t")
+        b.rename(a)
+        (folder.path / "t").rename(b)
+    else:
+        folder.write("a.toml", job("y"))
+        folder.write("b.toml", job("x") + job("k"))
+    if not alive:
+        folder.anew()
+    plans = {one.path: one for one in await folder.service.foresee()}
+    assert [one.problems for one in plans.values()] == [(), ()]
+    assert {path: [job.spec.name for job in one.prepared.existing] for path, one in plans.items() if one.prepared} == {
+        str(a): ["y"], str(b): ["x", "k"],
+    }  # fmt: skip
+    assert (await folder.service.run_once()).next_ms is None
+    wanted = {"x": ("b.toml", True), "k": ("b.toml", False), "y": ("a.toml", False)}
+    assert await placed(folder) == {name: (before[name][0], *rest) for name, rest in wanted.items()}
+    assert {path: (one.jobs, one.problems) for path, one in folder.health.tables.items()} == {
+        str(a): (1, ()), str(b): (2, ()),
+    }  # fmt: skip
+
+
+@pytest.mark.case("F112")
+@pytest.mark.parametrize(("giver", "taker"), [("a", "z"), ("z", "a")])
+async def test_a_job_moves_to_another_file_and_what_is_foreseen_comes_about(
+    folder: Folder, giver: str, taker: str
+) -> None:
+    folder.write(f"{giver}.toml", job("m") + job("n"))
+    folder.write(f"{taker}.toml", job("k"))
+    await folder.service.run_once()
+    before = await placed(folder)
+    folder.write(f"{giver}.toml", job("n"))
+    folder.write(f"{taker}.toml", job("k") + job("m"))
+    plans = await folder.service.foresee()
+    assert [(one.problems, one.prepared and one.prepared.adopted) for one in sorted(plans, key=lambda one: one.path)
+            ] == [((), ("m",) if name == taker else ()) for name in ("a", "z")]  # fmt: skip
+    loaded = {os.path.basename(one.path)[0]: one for one in await folder.service.load_now()}
+    assert (loaded[taker].adopted, loaded[giver].declared) == (("m",), None)
+    assert (await placed(folder))["m"] == (before["m"][0], f"{taker}.toml", False)
+    assert (loaded[taker].jobs, loaded[giver].jobs) == (2, 1)
+
+
+@pytest.mark.case("F112")
+@pytest.mark.parametrize("taker", ["a", "z"])
+@pytest.mark.parametrize("wrong", ["", "shel = 1\n", "timeout = 0\n", 'user = "nobody-is-called-so"\n'])
+async def test_a_file_that_is_wrong_itself_neither_takes_jobs_nor_lets_them_go(
+    folder: Folder, taker: str, wrong: str
+) -> None:
+    folder.write("m.toml", job("m") + job("n"))
+    folder.write(f"{taker}.toml", job("k"))
+    await folder.service.run_once()
+    before = await placed(folder)
+    # It lets go of m in a version that is not taken over.
+    folder.write("m.toml", job("n") + (wrong or "broken"))
+    folder.write(f"{taker}.toml", job("k") + job("m"))
+    assert [bool(one.problems) for one in await folder.service.foresee()] == [True, True]
+    await folder.service.run_once()
+    assert await placed(folder) == before
+    assert "m.toml declares it" in folder.problems(folder.path / f"{taker}.toml")[0]
+    # It wants m in a version that is not taken over: who declares it no more has it no more.
+    folder.write("m.toml", job("n"))
+    folder.write(f"{taker}.toml", job("k") + job("m") + (wrong or "broken"))
+    await folder.service.run_once()
+    assert (await placed(folder)).keys() == {"k", "n"}
+
+
+@pytest.mark.case("F112")
+async def test_a_job_that_the_store_does_not_let_move_stays_until_it_does(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.write("a.toml", job("m") + job("n"))
+    z = folder.write("z.toml", job("k"))
+    await folder.service.run_once()
+    before = await placed(folder)
+    folder.write("a.toml", job("n"))
+    folder.write("z.toml", job("m"))
+    real = folder.store.declare
+
+    async def full(owner: Caller, wanted: Declaration, now_ms: int) -> tuple[str, ...]:
+        if wanted.path == str(z):
+            raise Unavailable("the disk is full", "make room")
+        return await real(owner, wanted, now_ms)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folder.store, "declare", full)
+        assert (await folder.service.run_once()).next_ms is not None
+    assert await placed(folder) == before
+    assert (await folder.service.run_once()).next_ms is None
+    assert await placed(folder) == {"m": (before["m"][0], "z.toml", False), "n": before["n"]}
+
+
+async def test_what_is_made_by_one_file_is_foreseen_for_another(folder: Folder) -> None:
+    folder.write("a.toml", job("a").replace('cron = "@daily"', 'after = "m"'))
+    folder.write("m.toml", job("m").replace('cron = "@daily"', 'after = "z"'))
+    folder.write("z.toml", job("z"))
+    folder.write("c.toml", job("c").replace('cron = "@daily"', 'after = "d"'))
+    folder.write("d.toml", job("d").replace('cron = "@daily"', 'after = "c"'))
+    plans = {one.path[-6]: bool(one.problems) for one in await folder.service.foresee()}
+    loaded = {one.path[-6]: bool(one.problems) for one in await folder.service.load_now()}
+    assert plans == loaded == {"a": False, "m": False, "z": False, "c": True, "d": True}
 
 
 async def test_who_may_write_there_may_run_commands_so_others_are_refused(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from jobctl.errors import Conflict, NotFound
 from jobctl.jobfiles import FileJob
 from jobctl.jobfiles.read import circles, for_ever
 from jobctl_daemon.decide.declared import Wanted
+from jobctl_daemon.decide.said import LetsGo, holds_all
 from jobctl_daemon.rows import Caller, DeclaredJob
 from jobctl_daemon.services.declaring import adoptable, declared_jobs
 from jobctl_daemon.store import Store
@@ -39,7 +40,7 @@ class Prepared:
     existing: tuple[DeclaredJob, ...] = ()
     """Of the file, and those that were adopted."""
     adopted: tuple[str, ...] = ()
-    """Made by hand so far."""
+    """Made by hand, or another file's, so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +60,21 @@ async def prepared(
     here: Circumstances,
     *,
     adopt: bool = False,
-    gone: Collection[str] = (),
+    lets_go: LetsGo | None = None,
+    promised: Collection[str] = (),
 ) -> Prepared:
     """The definitions of the jobs of a file whose owner is `owner`. Everything that is wrong is said at once.
 
-    `adopt`: jobs that were made by hand and have a name of the file are the file's. So are those of files that are
-    `gone` from the folder of this one: it was renamed.
+    `adopt`: jobs that were made by hand and have a name of the file are the file's. So are those of other files that
+    `lets_go` says to leave them. `promised`: names of jobs that will have been made by then.
     """
     for _ in range(_TRIES):
         existing = await declared_jobs(store, path, owner)
-        adopted = await _adopted(store, owner, jobs, existing, adopt, gone) if adopt or gone else []
+        adopted = await _adopted(store, owner, jobs, existing, adopt, lets_go) if adopt or lets_go else []
         existing += adopted
         ids = {job.spec.name: job.job_id for job in existing}
-        others = _Others(store, msgspec.structs.replace(owner, all_owners=False), ids, {job.name for job in jobs})
+        own = msgspec.structs.replace(owner, all_owners=False)
+        others = _Others(store, own, ids, {job.name for job in jobs}, promised)
         taken = [(number, await others.holder(job.name)) for number, job in enumerate(jobs) if job.name not in ids]
         if not any(taken_by for _, taken_by in taken) or ids.keys() >= await _names(store, path, owner):
             break  # else somebody has applied the same file in this moment
@@ -98,14 +101,14 @@ async def _adopted(
     jobs: Sequence[FileJob],
     existing: Sequence[DeclaredJob],
     by_hand: bool,
-    gone: Collection[str],
+    lets_go: LetsGo | None,
 ) -> list[DeclaredJob]:
-    """Jobs of the owner's that were made by hand, or by a file that is gone, and have a name of the file."""
+    """Jobs of the owner's that were made by hand, or that another file lets go, and have a name of the file."""
     known = {job.spec.name for job in existing}
     found = []
     for name in dict.fromkeys(job.name for job in jobs if job.name and job.name not in known):
         with suppress(NotFound, Conflict):
-            job = await adoptable(store, owner, name, gone)
+            job = await adoptable(store, owner, name, lets_go or holds_all)
             if job.spec.name == name and (by_hand or job.spec.declared is not None):
                 found.append(job)
     return found
@@ -189,6 +192,8 @@ class _Others:
     """Of the jobs that the file has made before."""
     names: set[str]
     """Of the jobs that it wants."""
+    promised: Collection[str] = ()
+    """Of jobs that will have been made by then."""
 
     async def holder(self, name: str) -> Wrong | None:
         """Whether another job has the name; one that is done has left it to others."""
@@ -214,6 +219,8 @@ class _Others:
         try:
             job = await self.store.job(self.own, after)
         except (NotFound, Conflict) as error:
+            if after in self.promised:
+                return _Upstream(_TO_BE_MADE, after, made_here=True)
             return Wrong("schedule.after", f"there is no job {after!a} to come after", error.hint)
         if job.name in self.ids:  # it goes with this change
             return Wrong("schedule.after", f"the job {after!a} is no longer in this file", "come after another one")

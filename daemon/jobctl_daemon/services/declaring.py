@@ -5,7 +5,7 @@ from now.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,6 +14,7 @@ import msgspec
 from jobctl.errors import Conflict
 from jobctl_daemon.decide.declared import Matching, Wanted, becomes, match, unchanged, upstream_first
 from jobctl_daemon.decide.edit import edit
+from jobctl_daemon.decide.said import LetsGo, holds_all
 from jobctl_daemon.rows import Caller, Declaration, DeclaredJob, DueJob, Edit, LedgerRow, NewDeclared
 from jobctl_daemon.schedules import expandable
 from jobctl_daemon.services.resuming import counted_from_its_rows
@@ -46,6 +47,12 @@ class Declared:
         """How many the file owns now."""
         return len(self.created) + len(self.changed) + len(self.unchanged) + len(self.kept)
 
+    def then(self, later: "Declared") -> "Declared":
+        """What became of them in two goes."""
+        created, changed = dict.fromkeys(self.created + later.created), dict.fromkeys(self.changed + later.changed)
+        left = tuple(name for name in later.unchanged if name not in created and name not in changed)
+        return Declared(tuple(created), tuple(changed), self.removed + later.removed, left, later.kept)
+
 
 @dataclass(frozen=True, slots=True)
 class _Change:
@@ -70,7 +77,7 @@ async def declare(
     of_others: bool = True,
     spare: Callable[[Matching], Container[int]] | None = None,
     adopt: Sequence[str] = (),
-    gone: Collection[str] = (),
+    lets_go: LetsGo = holds_all,
     whole: bool = False,
     step: Callable[[], None] = lambda: None,
 ) -> Declared:
@@ -80,12 +87,12 @@ async def declare(
     count from there, not from now. `Conflict` when another job has a name that was given, `InvalidInput` when a changed
     time has passed; then nothing is changed.
     `of_others=False` leaves jobs of other owners alone: who asks names the path. `adopt` names jobs of the owner that
-    are the file's from now on: made by hand, or of one of the files that are `gone`. `step` is called whenever a part
+    are the file's from now on: made by hand, or of a file that `lets_go` of the name. `step` is called whenever a part
     is done.
     """
     seen = None if of_others else owner
     for _ in range(_TRIES):
-        adopted = [await adoptable(store, owner, name, gone) for name in adopt]
+        adopted = [await adoptable(store, owner, name, lets_go) for name in adopt]
         jobs = [*await declared_jobs(store, path, seen), *adopted]
         matching, differing = await asyncio.to_thread(_compared, jobs, wanted, owner.uid)
         staying: Container[int] = {job.job_id for job in matching.gone} if not prune else ()
@@ -108,7 +115,7 @@ async def declare(
                 step()
                 names += await store.declare(owner, piece, now_ms)
         except Conflict:
-            again = [await adoptable(store, owner, name, gone) for name in adopt]
+            again = [await adoptable(store, owner, name, lets_go) for name in adopt]
             if await _stands(store, path, jobs, seen, again):
                 raise
             continue
@@ -116,11 +123,11 @@ async def declare(
     raise Conflict(f"the jobs of {path} are changed by others all the time", "it is read again")
 
 
-async def adoptable(store: Store, owner: Caller, name: str, gone: Collection[str]) -> DeclaredJob:
-    """A job of the owner's that was made by hand, or by a file that is gone; `Conflict` when another file owns it."""
+async def adoptable(store: Store, owner: Caller, name: str, lets_go: LetsGo) -> DeclaredJob:
+    """A job of the owner's that was made by hand, or by a file that lets it go; `Conflict` when another one owns it."""
     own = msgspec.structs.replace(owner, all_owners=False)
     job = await store.job(own, name)
-    if job.declared is not None and job.declared not in gone:
+    if job.declared is not None and not lets_go(job.declared, name):
         raise Conflict(f"{job.declared} declares {name}", "remove it there first")
     spec, cursor = await store.spec(own, job.id), await store.cursor(own, job.id)
     return DeclaredJob(job_id=job.id, owner_uid=owner.uid, owner_name=owner.name, rev=job.rev, spec=spec, cursor=cursor)

@@ -1,14 +1,15 @@
 """The declared jobs of jobs.d: each file is one transaction of jobs that follow it.
 
 A look compares stat(2) of every file with that of what was taken over. What has changed is read when it is whole; what
-cannot be read, is not trusted or has a mistake leaves its jobs as they are. A file that is removed takes its jobs with
+cannot be read, is not trusted or has a mistake leaves its jobs as they are. All are read before any is taken over: a
+job follows its name to the file that declares it now. A file that is removed takes its jobs with
 it; a folder that is gone, or is another one than before, does so when it is said that it is meant. An empty file has no
 jobs.
 """
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -21,7 +22,9 @@ from jobctl.errors import JobctlError, Unavailable
 from jobctl.jobfiles import JobFile, read
 from jobctl.jobfiles.folder import SUFFIX
 from jobctl_daemon.asides import Asides
+from jobctl_daemon.decide.declared import Matching
 from jobctl_daemon.decide.meant import GONE, Meant
+from jobctl_daemon.decide.said import Names, Said
 from jobctl_daemon.decide.tables import GONE_MS, QUIET_MS, believed
 from jobctl_daemon.files import FileState, Problem
 from jobctl_daemon.health import Health
@@ -63,8 +66,16 @@ class _State:
     since_ms: int = 0
     """Boot time since when `waiting` is as it is, or the file is gone."""
     gone: bool = False
+    fresh: bool = False
+    """That content is still to be taken over."""
+    names: Names | None = None
+    """Which it declares; None: it is not known, or something is wrong with the file itself."""
     again: bool = False
     """What is wrong with it may be mended elsewhere."""
+    stuck: bool = False
+    """Nothing is wrong with it: the store did not take it."""
+    lending: bool = False
+    """It has jobs that it does not declare any more, until the file that does has taken them."""
     jobs: int = 0
     loaded_ms: int | None = None
     problems: tuple[Problem, ...] = ()
@@ -131,7 +142,7 @@ class JobFiles:
         self._known = False
         self._meant = Meant()
         self._adopt = False
-        self._gone: frozenset[str] = frozenset()
+        self._said = Said()
         self._done = _Done()
         self.owner = owner
         self.folder = folder
@@ -155,6 +166,7 @@ class JobFiles:
 
     async def run_once(self) -> Pass:
         async with self._lock:
+            self._done = _Done()
             delay_ms = await self._pass()
         return Pass(next_ms=None if delay_ms is None else self._clock.now_ms() + delay_ms)
 
@@ -193,10 +205,27 @@ class JobFiles:
         look = await self._look()
         if look.identity is None and look.there:
             return [Foreseen(self.folder, None, (_whole(look.why),))] if self._states else []
-        self._gone = frozenset(self._states.keys() - look.files.keys())
-        found = [await self._foreseen(path) for path in sorted(look.files)]
-        gone = sorted(set(self._states) - set(look.files))
-        return [*found, *[Foreseen(path, await self._prepared(path, read(path, b""))) for path in gone]]
+        gone = dict.fromkeys(self._states.keys() - look.files.keys(), b"")
+        read_now = {path: await self._content(path) for path in look.files}
+        plans = {path: Foreseen(path, None, (found,)) for path, found in read_now.items() if isinstance(found, Problem)}
+        data = {**gone, **{path: found for path, found in read_now.items() if isinstance(found, bytes)}}
+        self._said = Said({path: await self._names_of(path, data[path]) for path in data}, data.keys())
+        promised: set[str] = set()
+        left = sorted(data)
+        while left:  # what one file makes another may come after
+            plans |= {path: await self._foreseen(path, data[path], promised) for path in left}
+            done = [path for path in left if not plans[path].problems]
+            for path in done:
+                promised |= self._said.declared[path] or frozenset()
+            left = [path for path in left if path not in done] if done else []
+        return _without_those_that_move([plans[path] for path in (*sorted(look.files), *sorted(gone))])
+
+    async def _content(self, path: str) -> bytes | Problem:
+        try:
+            reading = await self._read(path)
+        except JobctlError as error:
+            return _whole(str(error))
+        return reading.data if reading.data is not None else _whole(str(reading.refused))
 
     def reload(self) -> None:
         """The next look reads every file again, and believes the folder to be what it is."""
@@ -230,11 +259,12 @@ class JobFiles:
             self._stay_without(look)
             return None if look.why != _SILENT else _AGAIN_MS
         self._tell_unnamed(look.unnamed)
-        self._gone = frozenset(self._states.keys() - look.files.keys())
         delays = [await self._consider(self._state(path), seen) for path, seen in sorted(look.files.items())]
+        await self._take_over(look)
         delays += [await self._missed(state, look) for state in list(self._states.values())]
-        if any(state.again for state in self._states.values()):  # what one file lets go another may take
-            delays += [await self._take_again(state) for state in list(self._states.values()) if state.again]
+        await self._take_again(look)
+        if any(self._states[path].again or self._states[path].lending for path in look.files):
+            delays.append(_AGAIN_MS)
         if not self._states.keys() - look.files.keys():
             self._meant.keep(())
             await self._note(look.identity)
@@ -284,13 +314,48 @@ class JobFiles:
     def _state(self, path: str) -> _State:
         return self._states.setdefault(path, _State(path))
 
+    # ── all files ────────────────────────────────────────────────────
+    async def _take_over(self, look: Look) -> None:
+        """All that were read, which is known of each before any is taken over: a name may have moved."""
+        there = [self._states[path] for path in sorted(look.files)]
+        fresh = [state for state in there if state.fresh]
+        alone = sum(state.fresh or state.again for state in self._states.values()) == 1
+        for state in fresh:
+            state.names = await self._names_of(state.path, state.data or b"", quickly=alone)
+        for state in fresh:
+            await self._follow(state, look)
+
+    async def _take_again(self, look: Look) -> None:
+        """What stood in their way may have gone; what nobody has taken goes then."""
+        there = [self._states[path] for path in sorted(look.files)]
+        left = [state for state in there if state.again]
+        while left:
+            for state in left:
+                await self._follow(state, look)
+            still = [state for state in left if state.again]
+            left = still if len(still) < len(left) else []
+        for state in [state for state in there if state.lending]:
+            await self._follow(state, look, last=True)
+
+    def _say(self, look: Look, *, last: bool) -> None:
+        """What the files say as far as they are read. `last`: who could not take a job by now does not get it."""
+        gone: dict[str, Names | None] = dict.fromkeys(self._states.keys() - look.files.keys(), frozenset())
+        states = {path: self._states[path] for path in look.files if path in self._states}
+        names = {path: state.names for path, state in states.items()}
+        wanting = [path for path, one in states.items() if one.stuck or (not last and (one.fresh or one.again))]
+        self._said = Said({**names, **gone}, wanting)
+
+    async def _names_of(self, path: str, data: bytes, *, quickly: bool = False) -> Names | None:
+        """What a file declares; None where it is wrong by itself. `quickly`: without looking at each definition."""
+        return await asyncio.to_thread(_names_in, path, data, None if quickly else self._own_here())
+
     # ── one file ────────────────────────────────────────────────────
     async def _consider(self, state: _State, seen: Mark) -> int:
         """0: its jobs follow it, or it is refused; else in how many ms to look again."""
         state.gone = False
         if seen == state.taken:
             state.waiting = None
-            return _AGAIN_MS if state.again else 0
+            return 0
         boot_ms = self._clock.boot_ms()
         if state.waiting != seen:
             state.waiting, state.since_ms = seen, boot_ms
@@ -304,71 +369,75 @@ class JobFiles:
             return QUIET_MS
         age_ms = self._clock.now_ms() - _written_ms(seen)
         delay_ms = believed(reading.data or b"", state.data, age_ms, boot_ms - state.since_ms)
-        if delay_ms:
-            return delay_ms
-        return await self._take(state, reading)
+        if not delay_ms:
+            await self._take(state, reading)
+        return delay_ms
 
     async def _read(self, path: str) -> Reading:
         return await self._asides.ask(path, partial(read_file, path, self._trust), _ANSWER_S)
 
-    async def _take(self, state: _State, reading: Reading) -> int:
-        """Its jobs become what it says, all of them or none."""
-        state.taken, state.waiting, state.again = reading.mark, None, False
+    async def _take(self, state: _State, reading: Reading) -> None:
+        """It is read: its jobs are to become what it says, all of them or none."""
+        state.taken, state.waiting = reading.mark, None
+        state.again = state.lending = state.stuck = False
+        state.names = None
         if state.loaded_ms is None:
             state.jobs = len(await declared_jobs(self._store, state.path, self.owner))
         if reading.data is None:
+            state.fresh = False
             self._refuse(state, (_whole(_kept(str(reading.refused))),))
-            return 0
-        state.data = reading.data
-        try:
-            return await self._follow(state, reading.data)
-        except BaseException:
-            state.taken = None
-            raise
+            return
+        state.data, state.fresh = reading.data, True
 
-    async def _take_again(self, state: _State) -> int:
-        """What stood in its way may have gone."""
-        return await self._follow(state, state.data or b"")
-
-    async def _follow(self, state: _State, data: bytes) -> int:
-        file = await asyncio.to_thread(read, state.path, data)
+    async def _follow(self, state: _State, look: Look, *, last: bool = False) -> None:
+        file = await asyncio.to_thread(read, state.path, state.data or b"")
+        self._say(look, last=last)
         try:
             found = None if file.problems else await self._prepared(state.path, file)
             if found is None or found.wrong:
-                state.again = found is not None and any(one.field in _OF_OTHERS for _, one in found.wrong)
+                of_others = [one.field in _OF_OTHERS for _, one in found.wrong] if found is not None else []
+                state.fresh, state.stuck, state.again = False, False, any(of_others)
+                state.names = state.names if of_others and all(of_others) else None
                 self._refuse(state, _problems(file, found))
-                return _AGAIN_MS if state.again else 0
-            now_ms = self._clock.now_ms()
+                return
             declared = await declare(
                 self._store,
                 self.owner,
                 state.path,
                 found.wanted,
-                now_ms,
+                self._clock.now_ms(),
                 adopt=found.adopted,
-                gone=self._gone,
+                lets_go=self._said.lets_go,
+                spare=partial(self._lent, state.path),
                 whole=True,
             )
         except JobctlError as error:
-            state.again = True
+            state.fresh, state.again, state.stuck = False, True, True
             self._refuse(state, (_whole(_kept(str(error))),))
-            return _AGAIN_MS
+            return
         state.jobs, state.loaded_ms = declared.jobs, self._clock.now_ms()
-        state.problems, state.notes, state.again = (), found.notes, False
+        state.problems, state.notes = (), found.notes
+        state.names, state.lending = frozenset(job.name for job in file.jobs), bool(declared.kept)
+        state.fresh = state.again = state.stuck = False
         self._tell(state.path, declared, found.adopted)
-        return 0
 
-    async def _prepared(self, path: str, file: JobFile) -> Prepared:
-        here = replace(self._here(), now_ms=self._clock.now_ms(), caller_uid=self.owner.uid)
-        return await prepared(self._store, self.owner, path, file.jobs, here, adopt=self._adopt, gone=self._gone)
+    def _lent(self, path: str, matching: Matching) -> set[int]:
+        """Jobs that another file declares now: they stay until that has taken them."""
+        return {job.job_id for job in matching.gone if self._said.is_wanted(path, job.spec.name)}
 
-    async def _foreseen(self, path: str) -> Foreseen:
+    def _own_here(self) -> Circumstances:
+        return replace(self._here(), now_ms=self._clock.now_ms(), caller_uid=self.owner.uid)
+
+    async def _prepared(self, path: str, file: JobFile, promised: Collection[str] = ()) -> Prepared:
+        return await prepared(
+            self._store, self.owner, path, file.jobs, self._own_here(),
+            adopt=self._adopt, lets_go=self._said.lets_go, promised=promised,
+        )  # fmt: skip
+
+    async def _foreseen(self, path: str, data: bytes, promised: Collection[str]) -> Foreseen:
+        file = await asyncio.to_thread(read, path, data)
         try:
-            reading = await self._read(path)
-            if reading.data is None:
-                return Foreseen(path, None, (_whole(str(reading.refused)),))
-            file = await asyncio.to_thread(read, path, reading.data)
-            found = None if file.problems else await self._prepared(path, file)
+            found = None if file.problems else await self._prepared(path, file, promised)
         except JobctlError as error:
             return Foreseen(path, None, (_whole(str(error)),))
         if found is None or found.wrong:
@@ -408,7 +477,10 @@ class JobFiles:
     def _tell(self, path: str, declared: Declared, adopted: tuple[str, ...] = ()) -> None:
         counts = {name: len(getattr(declared, name)) for name in ("created", "changed", "removed")}
         if any(counts.values()) or adopted:
-            self._done.declared[path], self._done.adopted[path] = declared, adopted
+            done = self._done
+            before = done.declared.get(path)
+            done.declared[path] = declared if before is None else before.then(declared)
+            done.adopted[path] = (*done.adopted.get(path, ()), *adopted)
             self._changed()
         structlog.get_logger().info("jobs.loaded", path=path, jobs=declared.jobs, **counts)
 
@@ -430,6 +502,8 @@ class JobFiles:
 _SILENT: Final = "its file system does not answer"
 #: What may be mended in another file, or by hand.
 _OF_OTHERS: Final = ("name", "schedule.after", "user")
+#: Some job.
+_ANY: Final = 0
 
 
 def _problems(file: JobFile, found: Prepared | None) -> tuple[Problem, ...]:
@@ -443,6 +517,25 @@ def _problems(file: JobFile, found: Prepared | None) -> tuple[Problem, ...]:
     if more > 0:
         told[_TOLD_MAX:] = [_whole(_kept(f"{more:,} more mistakes: jobctl validate {file.path} shows them"))]
     return tuple(told)
+
+
+def _names_in(path: str, data: bytes, here: Circumstances | None) -> Names | None:
+    """With `here` each definition is looked at too, as if the jobs were there after which others come."""
+    file = read(path, data)
+    if here is not None and not file.problems:
+        file.examine(lambda job: replace(here, upstream=(_ANY, job.after)) if job.after is not None else here)
+    return None if file.problems else frozenset(job.name for job in file.jobs)
+
+
+def _without_those_that_move(plans: list[Foreseen]) -> list[Foreseen]:
+    """A job that goes along to another file is told there alone."""
+    to = {name: one.path for one in plans if one.prepared is not None for name in one.prepared.adopted}
+    return [
+        replace(one, prepared=replace(plan, existing=tuple(
+            job for job in plan.existing if to.get(job.spec.name, one.path) == one.path)))
+        if (plan := one.prepared) is not None else one
+        for one in plans
+    ]  # fmt: skip
 
 
 def _whole(reason: str) -> Problem:

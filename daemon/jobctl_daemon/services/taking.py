@@ -166,7 +166,7 @@ class Taking:
             spare=sparing,
             since_ms=since_ms,
             adopt=adopt,
-            gone=gone,
+            lets_go=lambda path, _: path in gone,
             step=self._lives,
         )
         state.problems = tuple(_with_kept(one, kept) for one in content.problems)
