@@ -335,6 +335,17 @@ def test_a_name_that_is_taken_is_free_when_its_holder_goes(daemon: RealDaemon) -
     assert set(jobs(daemon, path)) == {"other"}
 
 
+def test_what_a_dry_run_says_of_a_mistake_is_what_the_apply_says(daemon: RealDaemon) -> None:
+    save(folder(daemon) / "a.toml", job("a") + job("web"))
+    daemon.add("web", "true")
+    for words in (("--dry-run",), ()):
+        done = daemon.jobctl("apply", *words)
+        assert (done.returncode, "a.toml: 1 mistake" in done.stdout) == (1, True), done.stdout + done.stderr
+    daemon.client.delete_job("web")
+    for words in (("--dry-run",), ()):
+        assert daemon.jobctl("apply", *words).returncode == 0
+
+
 def test_jobs_come_after_others_of_the_same_file_and_of_other_files(daemon: RealDaemon) -> None:
     after = job("last").replace('cron = "0 3 1 1 *"', 'after = "middle:any"')
     middle = job("middle").replace('cron = "0 3 1 1 *"', 'after = "first"')

@@ -42,7 +42,9 @@ def verb(
     if dry_run:
         from jobctl.cli.planned import show_plan
 
-        show_plan(session, plan(session, session.reader(), files, how))
+        planned = plan(session, session.reader(), files, how)
+        show_plan(session, planned)
+        _end_with_mistakes(planned)
     elif files:
         _apply(session, session.writer(), files, how)
     else:
@@ -65,7 +67,11 @@ def _apply(session: Session, client: Client, files: Sequence[str], how: How) -> 
 def _load_folder(session: Session, client: Client, how: How) -> None:
     answer = client.apply_folder(adopt=how.adopt)
     _show(session, answer["files"], folder=str(answer["folder"]))
-    if any(file["problems"] for file in answer["files"]):
+    _end_with_mistakes(answer["files"])
+
+
+def _end_with_mistakes(files: Sequence[Json]) -> None:
+    if any(file.get("problems") for file in files):
         raise Ended(Ending.TROUBLE)
 
 
