@@ -413,6 +413,46 @@ def test_a_file_elsewhere_is_compared_applied_and_pruned(daemon: RealDaemon, tmp
     assert daemon.jobctl("apply", "--prune", str(tmp_path)).returncode == 0
 
 
+@pytest.mark.case("F112")
+@pytest.mark.parametrize("how", ["swap", "a to b", "b to a", "rename"])
+@pytest.mark.parametrize("prune", [["--prune"], []])
+def test_jobs_that_move_between_files_which_are_applied_together_go_along(
+    daemon: RealDaemon, tmp_path: Path, how: str, prune: list[str]
+) -> None:
+    where = tmp_path / "jobs"
+    where.mkdir()
+
+    def write(**files: list[str]) -> None:
+        for name, names in files.items():
+            (where / f"{name}.toml").write_text("".join(job(one) for one in names))
+
+    write(a=["x", "k"], b=["y"])
+    assert daemon.jobctl("apply", str(where)).returncode == 0
+    before = {name: one["id"] for name, one in jobs(daemon).items()}
+    write(**{
+        "swap": {"a": ["y", "k"], "b": ["x"]},
+        "a to b": {"a": ["k"], "b": ["y", "x"]},
+        "b to a": {"a": ["x", "k", "y"], "b": []},
+        "rename": {"a": ["x", "k"], "c": ["y"]},
+    }[how])  # fmt: skip
+    if how == "rename":
+        (where / "b.toml").unlink()
+    moved = {"swap": {"x", "y"}, "a to b": {"x"}, "b to a": {"y"}, "rename": {"y"} if prune else set()}[how]
+    plan = daemon.jobctl("apply", str(where), *prune, "--dry-run")
+    done = daemon.jobctl("apply", str(where), *prune)
+    if how == "rename" and not prune:  # a file that is gone was not named, and has its jobs as before
+        assert (plan.returncode, done.returncode) == (2, 2)
+        return
+    assert (plan.returncode, done.returncode) == (0, 0), plan.stderr + done.stderr
+    for shown, words in ((plan.stdout, "   would be adopted"), (done.stdout, "")):
+        told = {line.split()[1] for line in shown.splitlines() if line.startswith(("~ ", "  adopted"))}
+        assert (told, words in shown) == (moved, True)
+        assert "removed" not in shown and "left" not in shown  # noqa: PT018
+    assert {name: one["id"] for name, one in jobs(daemon).items()} == before
+    assert "as before" not in daemon.jobctl("diff", str(where), *prune).stderr
+    assert daemon.jobctl("diff", str(where), *prune).returncode == 0
+
+
 def test_what_only_the_daemon_can_see_is_told_with_its_place_and_nothing_is_taken(
     daemon: RealDaemon, tmp_path: Path
 ) -> None:

@@ -236,7 +236,32 @@ async def test_under_the_path_of_a_file_that_is_followed_nobody_else_declares_jo
     refused = (await api.ask("POST", "/v1/apply", {"path": own, "jobs": [job("a")]})).json
     assert refused["detail"] == f"{own} is one of the files of jobs of me"
     assert refused["hint"] == "put the jobs into a file of yours"
+    api.who.caller_now = api.owner
+    stolen = {"path": FILE, "jobs": [job(f"a{len(own)}")], "take": {f"a{len(own)}": own}}
+    assert (await api.ask("POST", "/v1/apply", stolen)).status == 422  # the file itself says what it has
+    api.who.caller_now = BOB
     assert actions(await apply(api, path=own, prune=True)) == {}  # who has jobs there from before can take them away
+
+
+async def test_a_job_goes_along_to_a_file_that_is_told_to_take_it_and_no_other(api: World) -> None:
+    other = "/home/me/other.toml"
+    await apply(api, job("a"), job("b"), job("c", schedule={"after": "a"}))
+    before = (await api.ask("GET", "/v1/jobs/a")).json["id"]
+    body = {"path": other, "jobs": [job("a")]}
+    assert (await api.ask("POST", "/v1/apply", body)).status == 422
+    assert (await api.ask("POST", "/v1/apply", {**body, "take": {"a": "/home/me/third.toml"}})).status == 422
+    left = await apply(api, job("c", schedule={"after": "a"}), prune=True, leave=["a"], dry_run=True)
+    assert actions(left) == {"b": "removed", "c": "unchanged"}
+    left = await apply(api, job("c", schedule={"after": "a"}), prune=True, leave=["a"])
+    assert actions(left) == {"b": "removed", "c": "unchanged"}
+    for dry_run in (True, False):
+        taken = await apply(api, job("a"), path=other, take={"a": FILE}, dry_run=dry_run)
+        assert actions(taken) == {"a": "adopted"}
+    after = (await api.ask("GET", "/v1/jobs/a")).json
+    assert (after["id"], after["declared"]) == (before, other)
+    api.who.caller_now = BOB
+    assert actions(await apply(api, job("a"), path="/home/bob/a.toml", take={"a": other})) == {"a": "created"}
+    assert (await api.ask("POST", "/v1/apply", {**body, "take": ["a"]})).status == 422
 
 
 async def test_more_jobs_than_a_file_or_an_owner_may_have_are_refused(api: World) -> None:

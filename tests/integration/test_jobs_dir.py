@@ -395,6 +395,22 @@ async def test_a_job_that_the_store_does_not_let_move_stays_until_it_does(
     assert await placed(folder) == {"m": (before["m"][0], "z.toml", False), "n": before["n"]}
 
 
+@pytest.mark.parametrize(("giver", "taker"), [("a", "z"), ("z", "a")])
+async def test_what_comes_after_a_job_that_moves_goes_on_coming_after_it(
+    folder: Folder, giver: str, taker: str
+) -> None:
+    after = job("n").replace('cron = "@daily"', 'after = "m"')
+    folder.write(f"{giver}.toml", job("m") + after)
+    folder.write(f"{taker}.toml", job("k"))
+    await folder.service.run_once()
+    before = await placed(folder)
+    folder.write(f"{giver}.toml", after)
+    folder.write(f"{taker}.toml", job("k") + job("m"))
+    assert [one.problems for one in await folder.service.foresee()] == [(), ()]
+    assert [one.problems for one in await folder.service.load_now()] == [(), ()]
+    assert await placed(folder) == {**before, "m": (before["m"][0], f"{taker}.toml", False)}
+
+
 async def test_what_is_made_by_one_file_is_foreseen_for_another(folder: Folder) -> None:
     folder.write("a.toml", job("a").replace('cron = "@daily"', 'after = "m"'))
     folder.write("m.toml", job("m").replace('cron = "@daily"', 'after = "z"'))

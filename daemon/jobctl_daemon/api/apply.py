@@ -1,6 +1,7 @@
 """POST /v1/apply: the jobs that a file declares, as they are in it; or what would come of that."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from aiohttp.web_response import StreamResponse
@@ -16,7 +17,7 @@ from jobctl_daemon.api.limits import PREVIEWED
 from jobctl_daemon.api.next import begins, foretold
 from jobctl_daemon.api.queries import NoQuery
 from jobctl_daemon.api.status import shown_problem
-from jobctl_daemon.decide.declared import Wanted, becomes, match, unchanged
+from jobctl_daemon.decide.declared import Matching, Wanted, becomes, match, unchanged
 from jobctl_daemon.drafts import changes
 from jobctl_daemon.files import Problem
 from jobctl_daemon.rows import DeclaredJob
@@ -40,6 +41,10 @@ class ApplyDraft(Value, frozen=True):
     dry_run: bool = False
     adopt: bool = False
     """Jobs of the caller's that were made by hand and have a name of the file become the file's."""
+    take: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """Name → path of the file that had it so far, and is applied together with this one."""
+    leave: list[str] = []  # noqa: RUF012 - the same
+    """Names that go to another file which is applied together with this one."""
 
 
 async def apply(call: Call) -> StreamResponse:
@@ -53,20 +58,25 @@ async def apply(call: Call) -> StreamResponse:
     if len(jobs) > JOBS_MAX:
         raise InvalidInput(f"a file may have {JOBS_MAX:,} jobs", "make several files of it", field="jobs")
     given = given_jobs(jobs)
-    found = await prepared(call.services.store, call.caller, path, given, circumstances(call), adopt=draft.adopt)
+    lets_go, leave = partial(_lets_go, call, draft.take), set(draft.leave)
+    found = await prepared(
+        call.services.store, call.caller, path, given, circumstances(call),
+        adopt=draft.adopt, lets_go=lets_go if draft.take else None, moves=leave.__contains__,
+    )  # fmt: skip
     if found.wrong:
         raise _refusal(jobs, found)
     if draft.dry_run:
-        items = await checked(_planned, found, call.caller.uid, call.now_ms, draft.prune)
+        items = await checked(_planned, found, call.caller.uid, call.now_ms, draft.prune, leave)
         return answer({"schema": wire.SCHEMA, "path": path, "items": items, "notes": _notes(found)})
     await call.services.rooms.for_jobs(call.caller, None, _new(found))
     declared = await declare(
         call.services.store, call.caller, path, found.wanted, call.now_ms,
-        prune=draft.prune, of_others=False, adopt=found.adopted, whole=True,
+        prune=draft.prune, of_others=False, adopt=found.adopted, lets_go=lets_go, spare=partial(_spared, leave),
+        whole=True,
     )  # fmt: skip
     if declared.created or declared.changed or declared.removed:
         call.services.changed()
-    left = [] if draft.prune else _left(found)
+    left = [] if draft.prune else _left(found, leave)
     return answer(
         {"schema": wire.SCHEMA, "path": path, "items": [*_told(declared, found.adopted), *left], "notes": _notes(found)}
     )
@@ -81,6 +91,17 @@ def _must_be_free(call: Call, path: str, jobs: Sequence[object]) -> None:
         raise Forbidden(
             f"{path} is one of the files of jobs of {files.owner.name}", "put the jobs into a file of yours"
         )
+
+
+def _lets_go(call: Call, take: Mapping[str, str], path: str, name: str) -> bool:
+    """What is followed says itself which jobs it has."""
+    tables, files = call.services.tables, call.services.jobfiles
+    followed = (tables is not None and tables.owns(path)) or (files is not None and files.follows(path))
+    return take.get(name) == path and not followed
+
+
+def _spared(leave: Container[str], matching: Matching) -> set[int]:
+    return {job.job_id for job in matching.gone if job.spec.name in leave}
 
 
 def _path(path: str | None) -> str:
@@ -121,16 +142,19 @@ def _told(declared: Declared, adopted: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def _left(found: Prepared) -> list[dict[str, Any]]:
-    wanted = {entry.definition.spec.name for entry in found.wanted}
+def _left(found: Prepared, leave: Collection[str]) -> list[dict[str, Any]]:
+    wanted = {*leave, *(entry.definition.spec.name for entry in found.wanted)}
     return [{"name": job.spec.name, "action": "left"} for job in found.existing if job.spec.name not in wanted]
 
 
 # ── what would come of it ──────────────────────────────────────────────
 
 
-def _planned(found: Prepared, owner_uid: int, now_ms: int, prune: bool) -> list[dict[str, Any]]:
-    """Each job, by name: what would become of it, what of it changes, and its fires before and after."""
+def _planned(
+    found: Prepared, owner_uid: int, now_ms: int, prune: bool, leave: Container[str] = ()
+) -> list[dict[str, Any]]:
+    """Each job, by name: what would become of it, what of it changes, and its fires before and after. Those that it is
+    to `leave` to another file are told there."""
     matching = match(found.existing, found.wanted, owner_uid)
     names = {job.job_id: job.spec.name for job in found.existing}
     items = [_created(entry, now_ms) for entry in matching.new]
@@ -138,6 +162,7 @@ def _planned(found: Prepared, owner_uid: int, now_ms: int, prune: bool) -> list[
     items += [
         {"name": job.spec.name, "action": "removed" if prune else "left", "before": _fires_of(job, now_ms)}
         for job in matching.gone
+        if job.spec.name not in leave
     ]
     for item in items:
         item["action"] = _ADOPTED if item["name"] in found.adopted else item["action"]

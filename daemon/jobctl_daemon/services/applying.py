@@ -1,7 +1,7 @@
 """From the jobs that a file asks for to what can be declared: free names, jobs to come after, checked definitions."""
 
 import asyncio
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -62,11 +62,13 @@ async def prepared(
     adopt: bool = False,
     lets_go: LetsGo | None = None,
     promised: Collection[str] = (),
+    moves: Callable[[str], bool] = lambda _: False,
 ) -> Prepared:
     """The definitions of the jobs of a file whose owner is `owner`. Everything that is wrong is said at once.
 
     `adopt`: jobs that were made by hand and have a name of the file are the file's. So are those of other files that
-    `lets_go` says to leave them. `promised`: names of jobs that will have been made by then.
+    `lets_go` says to leave them. `promised`: names of jobs that will have been made by then; what
+    `moves` goes along to another file.
     """
     for _ in range(_TRIES):
         existing = await declared_jobs(store, path, owner)
@@ -74,7 +76,7 @@ async def prepared(
         existing += adopted
         ids = {job.spec.name: job.job_id for job in existing}
         own = msgspec.structs.replace(owner, all_owners=False)
-        others = _Others(store, own, ids, {job.name for job in jobs}, promised)
+        others = _Others(store, own, ids, {job.name for job in jobs}, promised, moves)
         taken = [(number, await others.holder(job.name)) for number, job in enumerate(jobs) if job.name not in ids]
         if not any(taken_by for _, taken_by in taken) or ids.keys() >= await _names(store, path, owner):
             break  # else somebody has applied the same file in this moment
@@ -194,6 +196,8 @@ class _Others:
     """Of the jobs that it wants."""
     promised: Collection[str] = ()
     """Of jobs that will have been made by then."""
+    moves: Callable[[str], bool] = lambda _: False
+    """Whether a job of the file goes along to another one."""
 
     async def holder(self, name: str) -> Wrong | None:
         """Whether another job has the name; one that is done has left it to others."""
@@ -222,7 +226,7 @@ class _Others:
             if after in self.promised:
                 return _Upstream(_TO_BE_MADE, after, made_here=True)
             return Wrong("schedule.after", f"there is no job {after!a} to come after", error.hint)
-        if job.name in self.ids:  # it goes with this change
+        if job.name in self.ids and not self.moves(job.name):  # it goes with this change
             return Wrong("schedule.after", f"the job {after!a} is no longer in this file", "come after another one")
         return _Upstream(job.id, job.name)
 

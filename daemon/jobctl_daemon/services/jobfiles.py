@@ -432,6 +432,7 @@ class JobFiles:
         return await prepared(
             self._store, self.owner, path, file.jobs, self._own_here(),
             adopt=self._adopt, lets_go=self._said.lets_go, promised=promised,
+            moves=partial(self._said.is_wanted, path),
         )  # fmt: skip
 
     async def _foreseen(self, path: str, data: bytes, promised: Collection[str]) -> Foreseen:

@@ -53,13 +53,14 @@ def verb(
 
 def _apply(session: Session, client: Client, files: Sequence[str], how: How) -> None:
     done: list[Json] = []
-    for one, file in to_send(session, client, files, how):
+    for sending in to_send(session, client, files, how):
+        shown = sending.file.shown
         try:
-            done.append({**sent(client, one, file, how), "path": one.shown})
+            done.append({**sent(client, sending, how), "path": shown})
         except JobctlError:
             if done:
                 _show(session, done)
-                session.render.word(f"{one.shown} and what comes behind it was not applied")
+                session.render.word(f"{shown} and what comes behind it was not applied")
             raise
     _show(session, done)
 

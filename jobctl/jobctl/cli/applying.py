@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 import typer
 
 from jobctl.cli.jobfiles import Named, how_many, named, read_all, refuse_broken
+from jobctl.cli.moves import Moves, moving
 from jobctl.cli.session import Session
 from jobctl.client.sync import Client
 from jobctl.errors import InvalidInput
@@ -42,32 +43,47 @@ def plan(session: Session, client: Client, files: Sequence[str] | None, how: How
         found: list[Json] = client.apply_folder(dry_run=True, adopt=how.adopt)["files"]
         return found
     return [
-        {"problems": [], **sent(client, one, file, how), "path": one.shown}
-        for one, file in to_send(session, client, files, how)
+        {"problems": [], **sent(client, sending, how), "path": sending.file.shown}
+        for sending in to_send(session, client, files, how)
     ]
 
 
-def to_send(session: Session, client: Client, files: Sequence[str], how: How) -> "list[tuple[Named, JobFile | None]]":
-    """The files, of which none has a mistake that can be seen from here; None for one that is gone."""
+class Sending(NamedTuple):
+    """One file on its way. `read` is None for one that is gone."""
+
+    file: Named
+    read: "JobFile | None"
+    moves: Moves
+
+
+def to_send(session: Session, client: Client, files: Sequence[str], how: How) -> list[Sending]:
+    """The files, of which none has a mistake that can be seen from here."""
     where = named(files)
     read = read_all(session, where)
     refuse_broken(session, read)
-    return [*zip(where, read, strict=True), *((one, None) for one in (_vanished(client, where) if how.prune else ()))]
+    folders = {one.folder for one in where if one.folder is not None}
+    jobs = list(client.jobs(done=True)) if folders or len(where) > 1 else []
+    every: list[tuple[Named, JobFile | None]] = [*zip(where, read, strict=True)]
+    every += [(one, None) for one in (_vanished(jobs, where) if how.prune else ())]
+    declared = {one.path: [job.name for job in file.jobs] if file is not None else [] for one, file in every}
+    moves = moving(jobs, declared)
+    return [Sending(one, file, moves[one.path]) for one, file in every]
 
 
-def _vanished(client: Client, where: Sequence[Named]) -> list[Named]:
+def _vanished(jobs: Sequence[Json], where: Sequence[Named]) -> list[Named]:
     """Files of the named folders that are gone, and whose jobs are still there."""
     folders = {one.folder for one in where if one.folder is not None}
     there = {one.path for one in where}
-    paths = {str(job["declared"]) for job in client.jobs(done=True) if job.get("declared")} if folders else set()
+    paths = {str(job["declared"]) for job in jobs if job.get("declared")}
     gone = [path for path in sorted(paths - there) if os.path.dirname(path) in folders and not os.path.lexists(path)]
     return [Named(path, path) for path in gone]
 
 
-def sent(client: Client, one: Named, file: "JobFile | None", how: How) -> Json:
+def sent(client: Client, sending: Sending, how: How) -> Json:
     """What the daemon answers; mistakes that only it sees are told with their places in the file."""
+    file = sending.read
     drafts = [] if file is None else [job.draft for job in file.jobs]
-    ask = partial(client.apply, one.path, drafts, **how._asdict())
+    ask = partial(client.apply, sending.file.path, drafts, **how._asdict(), **sending.moves.fields())
     return ask() if file is None else _told_in(file, ask)
 
 

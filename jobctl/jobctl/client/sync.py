@@ -102,8 +102,9 @@ class Client:
         items: list[Json] = self._post("/v1/jobs/import", {"jobs": drafts})["items"]
         return items
 
-    def apply(self, path: str, drafts: list[Json], **how: bool) -> Json:
-        """`{"path", "items", "notes"}`: the jobs that a file declares, all or none. How: prune, adopt, dry_run."""
+    def apply(self, path: str, drafts: list[Json], **how: object) -> Json:
+        """`{"path", "items", "notes"}`: the jobs that a file declares, all or none. How: prune, adopt, dry_run, take,
+        leave."""
         return self._post("/v1/apply", {"path": path, "jobs": drafts, **how})
 
     def apply_folder(self, **how: bool) -> Json:
