@@ -13,6 +13,7 @@ from jobctl.drafts.checks import Wrong, examined
 from jobctl.errors import Conflict, NotFound
 from jobctl.jobfiles import FileJob
 from jobctl.jobfiles.read import circles, for_ever
+from jobctl.model import Job
 from jobctl_daemon.decide.declared import Wanted
 from jobctl_daemon.decide.said import LetsGo, holds_all
 from jobctl_daemon.rows import Caller, DeclaredJob
@@ -72,12 +73,13 @@ async def prepared(
     """
     for _ in range(_TRIES):
         existing = await declared_jobs(store, path, owner)
-        adopted = await _adopted(store, owner, jobs, existing, adopt, lets_go) if adopt or lets_go else []
+        held = await _holders(store, owner, jobs, {job.spec.name for job in existing})
+        adopted = await _adopted(store, owner, held, adopt, lets_go or holds_all)
         existing += adopted
         ids = {job.spec.name: job.job_id for job in existing}
         own = msgspec.structs.replace(owner, all_owners=False)
         others = _Others(store, own, ids, {job.name for job in jobs}, promised, moves)
-        taken = [(number, await others.holder(job.name)) for number, job in enumerate(jobs) if job.name not in ids]
+        taken = [(number, _taken(held.get(job.name))) for number, job in enumerate(jobs) if job.name not in ids]
         if not any(taken_by for _, taken_by in taken) or ids.keys() >= await _names(store, path, owner):
             break  # else somebody has applied the same file in this moment
     before = {number: await others.upstream(job.after) for number, job in enumerate(jobs) if job.after is not None}
@@ -97,23 +99,39 @@ async def _names(store: Store, path: str, owner: Caller) -> set[str]:
     return {job.spec.name for job in await declared_jobs(store, path, owner)}
 
 
-async def _adopted(
-    store: Store,
-    owner: Caller,
-    jobs: Sequence[FileJob],
-    existing: Sequence[DeclaredJob],
-    by_hand: bool,
-    lets_go: LetsGo | None,
-) -> list[DeclaredJob]:
-    """Jobs of the owner's that were made by hand, or that another file lets go, and have a name of the file."""
-    known = {job.spec.name for job in existing}
-    found = []
-    for name in dict.fromkeys(job.name for job in jobs if job.name and job.name not in known):
+async def _holders(store: Store, owner: Caller, jobs: Sequence[FileJob], known: Collection[str]) -> dict[str, Job]:
+    """Of the owner's jobs those that have a name of the file and are not known as its own."""
+    own = msgspec.structs.replace(owner, all_owners=False)
+    found: dict[str, Job] = {}
+    for name in dict.fromkeys(job.name for job in jobs if job.name not in known):
         with suppress(NotFound, Conflict):
-            job = await adoptable(store, owner, name, lets_go or holds_all)
-            if job.spec.name == name and (by_hand or job.spec.declared is not None):
-                found.append(job)
+            holder = await store.job(own, name)
+            if holder.name == name:
+                found[name] = holder
     return found
+
+
+async def _adopted(
+    store: Store, owner: Caller, held: Mapping[str, Job], by_hand: bool, lets_go: LetsGo
+) -> list[DeclaredJob]:
+    """Of these those that were made by hand, or that another file lets go."""
+    found = []
+    for name, holder in held.items():
+        if lets_go(holder.declared, name) if holder.declared is not None else by_hand:
+            with suppress(NotFound, Conflict):
+                found.append(await adoptable(store, owner, name, lets_go))
+    return found
+
+
+def _taken(holder: Job | None) -> Wrong | None:
+    """Whether another job has the name; one that is done has left it to others."""
+    if holder is None or holder.state == "done":
+        return None
+    by = f"{holder.declared} declares it" if holder.declared else "it was made by hand"
+    instead = (
+        "or take it out there first" if holder.declared else "remove it, or let the file have it: jobctl apply --adopt"
+    )
+    return Wrong("name", f"there is a job {holder.name} already: {by}", f"choose another name, {instead}")
 
 
 def _misnamed(jobs: Sequence[FileJob]) -> Iterator[tuple[int, Wrong]]:
@@ -186,7 +204,7 @@ def source_of(path: str, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Others:
-    """Jobs beside those of the file: who has a name, and whom one may come after. Of the owner alone."""
+    """Jobs beside those of the file: whom one may come after. Of the owner alone."""
 
     store: Store
     own: Caller
@@ -198,22 +216,6 @@ class _Others:
     """Of jobs that will have been made by then."""
     moves: Callable[[str], bool] = lambda _: False
     """Whether a job of the file goes along to another one."""
-
-    async def holder(self, name: str) -> Wrong | None:
-        """Whether another job has the name; one that is done has left it to others."""
-        try:
-            holder = await self.store.job(self.own, name)
-        except (NotFound, Conflict):
-            return None
-        if holder.name != name or holder.state == "done":
-            return None
-        by = f"{holder.declared} declares it" if holder.declared else "it was made by hand"
-        instead = (
-            "or take it out there first"
-            if holder.declared
-            else "remove it, or let the file have it: jobctl apply --adopt"
-        )
-        return Wrong("name", f"there is a job {name} already: {by}", f"choose another name, {instead}")
 
     async def upstream(self, after: str) -> _Upstream | Wrong:
         """The job that another comes after: of the same file, or any."""

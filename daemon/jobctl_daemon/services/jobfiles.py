@@ -9,7 +9,7 @@ jobs.
 
 import asyncio
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -68,6 +68,8 @@ class _State:
     gone: bool = False
     fresh: bool = False
     """That content is still to be taken over."""
+    parsed: JobFile | None = None
+    """It, until that is tried."""
     names: Names | None = None
     """Which it declares; None: it is not known, or something is wrong with the file itself."""
     again: bool = False
@@ -209,11 +211,17 @@ class JobFiles:
         read_now = {path: await self._content(path) for path in look.files}
         plans = {path: Foreseen(path, None, (found,)) for path, found in read_now.items() if isinstance(found, Problem)}
         data = {**gone, **{path: found for path, found in read_now.items() if isinstance(found, bytes)}}
-        self._said = Said({path: await self._names_of(path, data[path]) for path in data}, data.keys())
+        files = {path: await asyncio.to_thread(read, path, of_file) for path, of_file in data.items()}
+        names = {path: _names_in(file) for path, file in files.items()}
+        self._said = Said({path: await self._relied_on(path, data[path], names) for path in data}, data.keys())
         promised: set[str] = set()
         left = sorted(data)
         while left:  # what one file makes another may come after
-            plans |= {path: await self._foreseen(path, data[path], promised) for path in left}
+            for path in left:
+                file = files.pop(path, None)
+                if file is None:  # what was found to be wrong is noted in it
+                    file = await asyncio.to_thread(read, path, data[path])
+                plans[path] = await self._foreseen(path, file, promised)
             done = [path for path in left if not plans[path].problems]
             for path in done:
                 promised |= self._said.declared[path] or frozenset()
@@ -319,9 +327,12 @@ class JobFiles:
         """All that were read, which is known of each before any is taken over: a name may have moved."""
         there = [self._states[path] for path in sorted(look.files)]
         fresh = [state for state in there if state.fresh]
-        alone = sum(state.fresh or state.again for state in self._states.values()) == 1
         for state in fresh:
-            state.names = await self._names_of(state.path, state.data or b"", quickly=alone)
+            state.parsed = await asyncio.to_thread(read, state.path, state.data or b"")
+            state.names = _names_in(state.parsed)
+        wanting = {state.path: state.names for state in there if state.fresh or state.again}
+        for state in fresh:
+            state.names = await self._relied_on(state.path, state.data or b"", wanting)
         for state in fresh:
             await self._follow(state, look)
 
@@ -345,9 +356,17 @@ class JobFiles:
         wanting = [path for path, one in states.items() if one.stuck or (not last and (one.fresh or one.again))]
         self._said = Said({**names, **gone}, wanting)
 
-    async def _names_of(self, path: str, data: bytes, *, quickly: bool = False) -> Names | None:
-        """What a file declares; None where it is wrong by itself. `quickly`: without looking at each definition."""
-        return await asyncio.to_thread(_names_in, path, data, None if quickly else self._own_here())
+    async def _relied_on(self, path: str, data: bytes, declared: Mapping[str, Names | None]) -> Names | None:
+        """What one of these files declares; None where it is wrong by itself. Its definitions are looked at only where
+        it would let a job go to another one, as that takes time."""
+        names = declared[path]
+        others = {name for other, of_other in declared.items() if other != path for name in of_other or ()}
+        if names is None or not others:
+            return names
+        held = {job.spec.name for job in await declared_jobs(self._store, path, self.owner)}
+        if not (held - names) & others:
+            return names
+        return await asyncio.to_thread(_names_if_right, path, data, self._own_here())
 
     # ── one file ────────────────────────────────────────────────────
     async def _consider(self, state: _State, seen: Mark) -> int:
@@ -390,7 +409,9 @@ class JobFiles:
         state.data, state.fresh = reading.data, True
 
     async def _follow(self, state: _State, look: Look, *, last: bool = False) -> None:
-        file = await asyncio.to_thread(read, state.path, state.data or b"")
+        file, state.parsed = state.parsed, None
+        if file is None:  # what was found to be wrong is noted in it
+            file = await asyncio.to_thread(read, state.path, state.data or b"")
         self._say(look, last=last)
         try:
             found = None if file.problems else await self._prepared(state.path, file)
@@ -435,8 +456,7 @@ class JobFiles:
             moves=partial(self._said.is_wanted, path),
         )  # fmt: skip
 
-    async def _foreseen(self, path: str, data: bytes, promised: Collection[str]) -> Foreseen:
-        file = await asyncio.to_thread(read, path, data)
+    async def _foreseen(self, path: str, file: JobFile, promised: Collection[str]) -> Foreseen:
         try:
             found = None if file.problems else await self._prepared(path, file, promised)
         except JobctlError as error:
@@ -520,12 +540,15 @@ def _problems(file: JobFile, found: Prepared | None) -> tuple[Problem, ...]:
     return tuple(told)
 
 
-def _names_in(path: str, data: bytes, here: Circumstances | None) -> Names | None:
-    """With `here` each definition is looked at too, as if the jobs were there after which others come."""
-    file = read(path, data)
-    if here is not None and not file.problems:
-        file.examine(lambda job: replace(here, upstream=(_ANY, job.after)) if job.after is not None else here)
+def _names_in(file: JobFile) -> Names | None:
     return None if file.problems else frozenset(job.name for job in file.jobs)
+
+
+def _names_if_right(path: str, data: bytes, here: Circumstances) -> Names | None:
+    """Each definition is looked at, as if the jobs were there after which others come."""
+    file = read(path, data)
+    file.examine(lambda job: replace(here, upstream=(_ANY, job.after)) if job.after is not None else here)
+    return _names_in(file)
 
 
 def _without_those_that_move(plans: list[Foreseen]) -> list[Foreseen]:
