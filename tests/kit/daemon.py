@@ -254,8 +254,15 @@ class RealDaemon:
         for piece in self.client.log(run["id"], follow=True).pieces():
             said += piece
             if words in said:
-                return self.client.run(run["id"])
+                return self._begun(run)
         raise AssertionError(f"it ended without saying {words!r}: {said!r}")
+
+    def _begun(self, run: Json) -> Json:
+        """The run, once it is written down that it has begun: a command may print before that."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not ((found := self.client.run(run["id"]))["started_at"] or found["finished_at"]):
+            assert time.monotonic() < deadline, f"its start is not written down: {found}"
+        return found
 
     def output(self, run: Json) -> bytes:
         return self.client.log(run["id"]).read()
