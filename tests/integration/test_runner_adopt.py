@@ -27,6 +27,10 @@ def runner(tmp_path: Path, cgroups: bool) -> Iterator[Runner]:
     runner.close()
 
 
+#: So long a command goes on after it has started another one: in the middle of its exec that one carries no mark.
+SETTLED = "sleep 0.2"
+
+
 def traced(runner: Runner) -> dict[str, str]:
     return {**ENV, "MARK": str(runner.state)}
 
@@ -264,7 +268,7 @@ def test_a_retry_under_another_runner_kills_what_was_left_without_any_marker(
     """As a server is left that was started through sudo: a session and an environment of its own."""
     client = runner.start()
     mark = {"MARK": str(runner.state)}
-    stray = f"env -i MARK={runner.state} setsid -f sleep 1000; echo ready"
+    stray = f"env -i MARK={runner.state} setsid -f sleep 1000; {SETTLED}; echo ready"
     result = runner.run(client, ["/bin/sh", "-c", stray], env={**ENV, **mark}, run_id=9)
     left = the_marked(str(runner.state))
     client.ask("ack", "acked", ids=[result["id"]])
@@ -286,7 +290,7 @@ def test_a_retry_under_another_runner_kills_what_was_left_without_any_marker(
 
 def test_notes_of_what_was_left_go_when_nobody_of_it_lives(runner: Runner, cgroups: bool) -> None:
     client = runner.start()
-    runner.run(client, ["/bin/sh", "-c", "sleep 1000 & echo ready"], env=traced(runner))
+    runner.run(client, ["/bin/sh", "-c", f"sleep 1000 & {SETTLED}; echo ready"], env=traced(runner))
     left = the_marked(str(runner.state))
     notes = runner.directory / "records"
     assert len([*notes.glob(".left-*")]) == 1
