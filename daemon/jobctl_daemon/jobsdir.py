@@ -10,6 +10,7 @@ from jobctl.crontabs import is_utf8, shown
 from jobctl.jobfiles import FILE_BYTES_MAX
 from jobctl.jobfiles.folder import names_of_files
 from jobctl_daemon.marks import Mark, mark
+from jobctl_daemon.opening import unblocked
 
 ROOT: Final = 0
 
@@ -91,7 +92,7 @@ def _read(path: str, trust: Trust, before: Mark) -> Reading:
         why = trust.refusal(os.stat(os.path.dirname(os.path.realpath(path))), "the folder that the link leads to")
         if why is not None:
             return Reading(before, None, why)
-    with open(path, "rb", opener=_opened) as file:
+    with open(path, "rb", opener=unblocked) as file:
         there = os.fstat(file.fileno())
         if not stat.S_ISREG(there.st_mode):
             return Reading(before, None, "this is no regular file")
@@ -99,7 +100,3 @@ def _read(path: str, trust: Trust, before: Mark) -> Reading:
         if why is not None:
             return Reading(before, None, why)
         return Reading(before, file.read(FILE_BYTES_MAX + 1))
-
-
-def _opened(path: str, _: int) -> int:
-    return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from jobctl_daemon.opening import unblocked
+
 FILES: Final = ("etc/environment", "etc/default/locale")
 _ROOT: Final = 0
 _BYTES_MAX: Final = 1 << 20
@@ -58,15 +60,11 @@ def _stamp(found: os.stat_result) -> tuple[int, ...]:
 
 
 def _read(path: str) -> _Read:
-    with open(path, "rb", opener=_opened) as file:
+    with open(path, "rb", opener=unblocked) as file:
         found = os.fstat(file.fileno())
         trusted = stat.S_ISREG(found.st_mode) and found.st_uid in (_ROOT, os.geteuid()) and not found.st_mode & 0o022
         text = file.read(_BYTES_MAX) if trusted else b""
     return _Read(_stamp(found), tuple(assembled(text.decode("utf-8", "surrogateescape"))))
-
-
-def _opened(path: str, _: int) -> int:
-    return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
 
 
 def assembled(text: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from jobctl.crontabs.periodic import ANACRONTAB, Anacron, Periodic, who_runs
 from jobctl.drafts import Circumstances
 from jobctl_daemon.decide.tables import FileFacts, Kind, refusal
 from jobctl_daemon.files import Problem
+from jobctl_daemon.opening import unlinked
 from jobctl_daemon.tables.drafting import Content, add_planned
 from jobctl_daemon.tables.places import TablePlaces, place
 from jobctl_daemon.tables.reading import BYTES_MAX, read_table
@@ -85,7 +86,7 @@ def _crontabs(places: TablePlaces) -> Iterator[tuple[str, bytes]]:
 def _anacrontab(path: str) -> bytes | None:
     """Its bytes; None without one. Raises `OSError` for one that root should not run."""
     try:
-        with open(path, "rb", opener=_opened) as file:
+        with open(path, "rb", opener=unlinked) as file:
             there = os.fstat(file.fileno())
             why = refusal(Kind.SYSTEM, FileFacts(there.st_mode, there.st_uid, there.st_nlink, there.st_size), 0)
             if why is not None:
@@ -93,10 +94,6 @@ def _anacrontab(path: str) -> bytes | None:
             return file.read(BYTES_MAX)
     except FileNotFoundError:
         return None
-
-
-def _opened(path: str, _: int) -> int:
-    return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
 def _written_ms(root: str, folders: dict[str, tuple[Entry, ...]]) -> int:

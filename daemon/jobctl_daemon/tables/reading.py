@@ -9,6 +9,7 @@ from typing import Final
 
 from jobctl_daemon.decide.tables import FileFacts, Kind, refusal
 from jobctl_daemon.marks import Mark, mark
+from jobctl_daemon.opening import unblocked, unlinked
 from jobctl_daemon.tables.places import Table
 
 #: Far more than 10,000 lines of cron's longest command.
@@ -64,10 +65,8 @@ def _read(table: Table, owner_uid: int) -> bytes:
     if link_uid is not None and table.kind is Kind.SYSTEM:
         there = os.stat(table.path)
     _judge(table, there, link_uid, owner_uid)
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-    flags |= 0 if table.kind is Kind.SYSTEM else os.O_NOFOLLOW
     try:
-        with open(table.path, "rb", opener=lambda path, _: os.open(path, flags)) as file:
+        with open(table.path, "rb", opener=unblocked if table.kind is Kind.SYSTEM else unlinked) as file:
             _judge(table, os.fstat(file.fileno()), link_uid, owner_uid)  # it may be another one by now
             data = file.read(BYTES_MAX + 1)
     except OSError as error:
